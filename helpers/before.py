@@ -64,12 +64,20 @@ def _of_syntax(error: SyntaxError) -> str | None:
     return None
 
 
+def _is_text_of_an_answer(shell: Any, name: str) -> bool:
+    """Whether an exercise of the notebook has an answer that is made of texts, this one among them."""
+    starters = (getattr(value, "starter", None) for value in shell.user_ns.values())
+    return any(isinstance(starter, tuple | list) and name in starter for starter in starters)
+
+
 def _of_name(shell: Any, error: Exception, trace: TracebackType) -> str | None:
     """Of a name that the cell itself uses and no cell has made. What a function looks for in vain shows everything."""
     calls = [call for call in traceback.extract_tb(trace) if "IPython" not in call.filename]
     name = getattr(error, "name", None)
     if len(calls) != 1 or name is None:
         return None
+    if _is_text_of_an_answer(shell, name):
+        return f'{error}. Here it is a text, and texts stand in quotes: "{name}".'
     near = difflib.get_close_matches(name, shell.user_ns, n=1, cutoff=0.75)
     ways = (
         f"Did you mean {near[0]}?"

@@ -112,6 +112,21 @@ def _settings() -> dict[str, str]:
 
 
 @pytest.fixture
+def on_the_simulator(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The simulator runs what a test launches, where a GPU is asked for, too."""
+    monkeypatch.setenv("GEMM_COURSE_BACKEND", "simulator")
+
+
+@pytest.fixture
+def cupy_of_the_course(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`import cupy` gives what answers to CuPy's calls here, whether there is a GPU or not."""
+    from helpers import gpu
+
+    if gpu.backend() == "simulator":
+        monkeypatch.setitem(sys.modules, "cupy", gpu)
+
+
+@pytest.fixture
 def no_machine_code(monkeypatch: pytest.MonkeyPatch, prepared_afresh: None) -> None:
     """No form of an instruction is known and nvdisasm is not installed: machine code cannot be printed."""
     monkeypatch.setattr("gpusim.compiler.listing.without_nvdisasm", lambda kernel: None)

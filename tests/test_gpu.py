@@ -13,12 +13,9 @@ from gpusim.devices import DEVICES
 from helpers import gpu, run
 from helpers.measure import problem
 
+pytestmark = pytest.mark.usefixtures("on_the_simulator")
+
 NO_GPU = gpu.Probe(False, "no NVIDIA driver was found (libcuda.so.1 cannot be loaded).")
-
-
-@pytest.fixture(autouse=True)
-def on_the_simulator(monkeypatch):
-    monkeypatch.setenv(gpu.BACKEND_VARIABLE, "simulator")
 
 
 @pytest.fixture

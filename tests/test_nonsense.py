@@ -22,6 +22,8 @@ from gpusim.sentences import Sentence
 from helpers import course, gpu, profile, run
 from helpers.profile.__main__ import main as profile_command
 
+pytestmark = pytest.mark.usefixtures("on_the_simulator")
+
 F32 = np.float32
 SOURCE = """__device__ float kept[4];
 extern "C" __global__ void k(const float *x, float *y, int n, float a) {
@@ -35,11 +37,6 @@ GEMM = """extern "C" __global__ void sgemm(int M, int N, int K, const float *A, 
     C[row * N + col] = sum;
 }"""
 EXAMPLES = int(os.environ.get("GEMM_COURSE_NONSENSE", "0"))
-
-
-@pytest.fixture(autouse=True)
-def on_the_simulator(monkeypatch):
-    monkeypatch.setenv("GEMM_COURSE_BACKEND", "simulator")
 
 
 class Strange:

@@ -12,10 +12,7 @@ from helpers.measure import ALPHA, BETA, problem, verify
 from helpers.pictures.block_shapes.facts import sectors_per_request, tags_per_request
 from helpers.pictures.coalescing.facts import gemm_accesses
 
-
-@pytest.fixture(autouse=True)
-def on_the_simulator(monkeypatch):
-    monkeypatch.setenv(gpu.BACKEND_VARIABLE, "simulator")
+pytestmark = pytest.mark.usefixtures("on_the_simulator")
 
 
 def set_backend(monkeypatch, value):

@@ -76,8 +76,8 @@ def predict_warm() -> Prediction:
         "each launch. The kernel seems to be",
         {
             FAR: "The L2 cache is faster than main memory, but not by such a factor.",
-            LITTLE: f"{_numbers(wrong, right)}. The matrix is still in the L2 cache when the next launch reads it, and "
-            "nothing has to be written back. In a program, other data would have come between.",
+            LITTLE: f"{_numbers(wrong, right)}. The matrix is still in the L2 cache when the next launch reads it. In "
+            "a program, other data would have come between.",
             RIGHT: "For large squares it is nearly so, because they are limited by arithmetic. This shape is limited "
             "by memory.",
             SLOW: "Data that are in the cache already cannot be slower to get.",

@@ -142,12 +142,14 @@ def _scaled(N: int, block: int) -> Case:
     return Case({"N": N}, alpha=1.25, block=(block, 1))
 
 
+SHOWN_OF_SCALE = _scaled(48, 16)  # no thread idles: that is asked in step 4
+
 SCALE = KernelExercise(
     **texts.of("00", "scale"),
     difficulty=1,
     problem=MatrixMap(
         "scale",
-        (_scaled(40, 16), _scaled(1, 32), _scaled(40, 8), _scaled(150, 64)),
+        (SHOWN_OF_SCALE, _scaled(40, 16), _scaled(1, 32), _scaled(40, 8), _scaled(150, 64)),
         lambda i: i.case.alpha * i.source,
         (
             MapSlip("That is A + c in every element; to scale is to multiply.", lambda i: i.case.alpha + i.source),
@@ -157,7 +159,7 @@ SCALE = KernelExercise(
         scaled=True,
         scalar="c",
     ),
-    picture=StripOf(_scaled(48, 16)),  # no thread idles: that is asked in step 4
+    picture=StripOf(SHOWN_OF_SCALE),
     goals=(goals.stored_once(),),
     judged=_scaled(40, 16),
     wrong=(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gpusim import devices
 from helpers.exercises.framework import texts
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
-from helpers.exercises.framework.functions import Case, FunctionExercise, Version, judged
+from helpers.exercises.framework.functions import Case, FunctionExercise, Version, answers_of, judged
 from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.values import ValueExercise, WrongValue
 from helpers.pictures import theme
@@ -155,35 +156,156 @@ WRITTEN = Version(
     return max(arithmetic, memory)""",
 )
 _BYTES = "4 * (M * K + K * N + M * N)"
+UNITS = {  # how many times a time is what it should be in milliseconds
+    1e-3: "That is in seconds; the function returns milliseconds.",
+    1e3: "That is in microseconds; the function returns milliseconds.",
+    1e6: "That is 10⁶ times too large: an amount divided by 10⁹ per second is in nanoseconds. The function returns "
+    "milliseconds.",
+    1e12: "The factor of 10⁶ goes the other way: 10⁹ per second are 10⁶ per millisecond, so divide by 10⁶.",
+    1e-6: "That is 10⁶ times too small. To get milliseconds from seconds you multiply by 1000.",
+}
+ONE_OPERATION = "Each product is also added: 2 operations, not one."
+FLOATS, NOT_C = "You counted floats. Each has 4 bytes.", "C is written, too: M · N floats more."
+OLD_C, C_ALONE = "C = A · B does not read the old C: it moves once.", "A and B have to be read."
+FOR_EACH_PRODUCT = "You read two floats for every product. The least is to move each element of the matrices once."
+NO_BYTES, NO_OPERATIONS = "How long do the bytes take?", "How long do the operations take?"
+ONE_GPU = f"Your function knows the {_GPU.short} only: take peak and bandwidth from gpu."
 MISTAKES: tuple[tuple[Version, str], ...] = tuple(
     (WRITTEN.replace(name, *changes), because)
     for name, changes, because in (
-        ("products_only", [("2 * M", "M")], "Each product is also added: 2 operations, not one."),
-        ("floats", [("4 * (", "(")], "You counted floats. Each has 4 bytes."),
-        ("not_C", [(" + M * N)", ")")], "C is written, too: M · N floats more."),
-        ("old_C", [(" + M * N)", " + 2 * M * N)")], "C = A · B does not read the old C: it moves once."),
-        ("C_alone", [(_BYTES, "4 * M * N")], "A and B have to be read."),
-        ("for_each_product", [(_BYTES, "4 * (2 * M * N * K + M * N)")],
-         "You read two floats for every product. The least is to move each element of the matrices once."),
+        ("products_only", [("2 * M", "M")], ONE_OPERATION),
+        ("floats", [("4 * (", "(")], FLOATS),
+        ("not_C", [(" + M * N)", ")")], NOT_C),
+        ("old_C", [(" + M * N)", " + 2 * M * N)")], OLD_C),
+        ("C_alone", [(_BYTES, "4 * M * N")], C_ALONE),
+        ("for_each_product", [(_BYTES, "4 * (2 * M * N * K + M * N)")], FOR_EACH_PRODUCT),
         ("sum", [("max(arithmetic, memory)", "arithmetic + memory")],
          "Memory and arithmetic work at the same time: the longer one counts, not the sum."),
         ("smaller", [("max(", "min(")], "Both have to be finished: the longer one counts, not the shorter."),
-        ("arithmetic_alone", [("max(arithmetic, memory)", "arithmetic")], "How long do the bytes take?"),
-        ("memory_alone", [("max(arithmetic, memory)", "memory")], "How long do the operations take?"),
-        ("seconds", [("/ 1e6", "/ 1e9")], "That is in seconds; the function returns milliseconds."),
-        ("microseconds", [("/ 1e6", "/ 1e3")], "That is in microseconds; the function returns milliseconds."),
-        ("nanoseconds", [(" / 1e6", "")],
-         "That is 10⁶ times too large: operations divided by 10⁹ operations per second are nanoseconds. The function "
-         "returns milliseconds."),
-        ("units_multiplied", [("/ 1e6", "* 1e6")],
-         "The factor of 10⁶ goes the other way: 10⁹ operations per second are 10⁶ per millisecond, so divide by 10⁶."),
-        ("divided_by_1000_again", [("/ 1e6", "/ 1e12")],
-         "That is 10⁶ times too small. To get milliseconds from seconds you multiply by 1000."),
+        ("arithmetic_alone", [("max(arithmetic, memory)", "arithmetic")], NO_BYTES),
+        ("memory_alone", [("max(arithmetic, memory)", "memory")], NO_OPERATIONS),
+        ("seconds", [("/ 1e6", "/ 1e9")], UNITS[1e-3]),
+        ("microseconds", [("/ 1e6", "/ 1e3")], UNITS[1e3]),
+        ("nanoseconds", [(" / 1e6", "")], UNITS[1e6]),
+        ("units_multiplied", [("/ 1e6", "* 1e6")], UNITS[1e12]),
+        ("divided_by_1000_again", [("/ 1e6", "/ 1e12")], UNITS[1e-6]),
         ("always_an_h200", [("gpu.peak_fp32_gflops", repr(_GPU.peak_fp32_gflops)),
                             ("gpu.memory_gb_per_s", repr(_GPU.memory_gb_per_s))],
-         f"Your function knows the {_GPU.short} only: take peak and bandwidth from gpu."),
+         ONE_GPU),
     )
 )  # fmt: skip
+
+Count = Callable[[int, int, int], float]
+
+
+@dataclass(frozen=True)
+class Limit:
+    """One of the two times, which a function gives alone on a GPU whose other speed has no end.
+
+    gpu: that GPU.  speed: of it, in 10⁹ a second.  right: what is divided by the speed.  counts: known wrong ones, and
+    why.  missing: said of a function without this time.
+    """
+
+    what: str
+    gpu: devices.Device
+    speed: float
+    right: Count
+    counts: tuple[tuple[str, Count], ...]
+    missing: str
+
+
+OPERATIONS = Limit(
+    "operations",
+    replace(_GPU, memory_gb_per_s=math.inf),
+    _GPU.peak_fp32_gflops,
+    flops,
+    (
+        (ONE_OPERATION, lambda M, N, K: M * N * K),
+        ("The operations lack the factor N: C has M · N elements.", lambda M, N, K: 2 * M * K),
+        ("The operations lack the factor M: C has M · N elements.", lambda M, N, K: 2 * N * K),
+        ("The operations lack the factor K: each element takes K products.", lambda M, N, K: 2 * M * N),
+        ("C has M · N elements, not M + N.", lambda M, N, K: (M + N) * K),
+        ("C has M · N elements, not M + N.", lambda M, N, K: 2 * (M + N) * K),
+        ("Operations are no bytes: they have no factor of 4.", lambda M, N, K: 8 * M * N * K),
+        ("Operations are no bytes: they have no factor of 4.", lambda M, N, K: 4 * M * N * K),
+        ("The matrices need not be square: M · N · K, not M³.", lambda M, N, K: 2 * M**3),
+        ("The matrices need not be square: M · N · K, not N³.", lambda M, N, K: 2 * N**3),
+    ),
+    NO_OPERATIONS,
+)
+BYTES = Limit(
+    "bytes",
+    replace(_GPU, clock_mhz=math.inf),  # type: ignore[arg-type]
+    _GPU.memory_gb_per_s,
+    lambda M, N, K: 4 * (M * K + K * N + M * N),
+    (
+        (FLOATS, lambda M, N, K: M * K + K * N + M * N),
+        (NOT_C, lambda M, N, K: 4 * (M * K + K * N)),
+        (OLD_C, lambda M, N, K: 4 * (M * K + K * N + 2 * M * N)),
+        (C_ALONE, lambda M, N, K: 4 * M * N),
+        (FOR_EACH_PRODUCT, lambda M, N, K: 4 * (2 * M * N * K + M * N)),
+        ("The 4 multiplies the floats of A alone: brackets round the sum are missing.",
+         lambda M, N, K: 4 * M * K + K * N + M * N),
+        ("A has M · K floats, not M · N, and brackets round the sum are missing.",
+         lambda M, N, K: 4 * M * N + K * N + M * N),
+        ("A has M · K floats, not M · N.", lambda M, N, K: 4 * (M * N + K * N + M * N)),
+        ("You counted floats, and those of A as M · N: it has M · K.", lambda M, N, K: M * N + K * N + M * N),
+        ("B has K · N floats, not K · M.", lambda M, N, K: 4 * (M * K + K * M + M * N)),
+        ("A matrix of M rows and K columns has M · K floats, not M + K.", lambda M, N, K: M + N + K),
+        ("A matrix of M rows and K columns has M · K floats, not M + K.", lambda M, N, K: 4 * (M + N + K)),
+        ("A matrix of M rows and K columns has M · K floats, not M + K.", lambda M, N, K: 8 * (M + N + K)),
+        ("A float has 4 bytes, not 8.", lambda M, N, K: 8 * (M * K + K * N + M * N)),
+        ("A float has 4 bytes, not 2.", lambda M, N, K: 2 * (M * K + K * N + M * N)),
+        ("Three matrices move, and none has M · N · K floats.", lambda M, N, K: 4 * M * N * K),
+    ),
+    NO_BYTES,
+)  # fmt: skip
+PROBED = ((96, 80, 64), (7, 11, 13), (4096, 1, 4096), (1, 5, 3))  # M, N, K
+
+
+def _probed(function: Callable[..., Any]) -> tuple[str, ...]:
+    """What is wrong with each of the two times, taken alone; () if both are right, or if they cannot be had alone."""
+    other = devices.get("NVIDIA H20")
+    given = [list(answers_of(function, [Case((gpu, *shape), 0, "", "") for shape in PROBED])) for gpu in (
+        _GPU, other, OPERATIONS.gpu, BYTES.gpu)]  # fmt: skip
+    if not all(isinstance(time, int | float) for times in given for time in times) or not any(given[2] + given[3]):
+        return ()
+    if given[0] == given[1] == given[2] == given[3]:
+        return (ONE_GPU,) if len(set(given[0])) > 1 else ()
+    finite = all(map(math.isfinite, given[2] + given[3]))
+    if finite and given[0] != [max(times) for times in zip(given[2], given[3], strict=True)]:
+        return ()  # then the two times are not all that there is
+    each = [_judged_alone(limit, times) for limit, times in zip((OPERATIONS, BYTES), given[2:], strict=True)]
+    units = [unit for unit, _ in each]
+    if units[0] == units[1] in UNITS:
+        return (UNITS[units[0]], *(why for _, why in each if why))
+    reasons = []
+    for limit, (unit, why) in zip((OPERATIONS, BYTES), each, strict=True):
+        reasons += [f"The time of the {limit.what}: {UNITS[unit][0].lower()}{UNITS[unit][1:]}"] if unit in UNITS else []
+        reasons += [why] if why else []
+    if reasons or None not in units:
+        return tuple(reasons)
+    if units == [None, None]:
+        return ()
+    wrong, right = (OPERATIONS, BYTES) if units[0] is None else (BYTES, OPERATIONS)
+    return (f"The time of the {wrong.what} is wrong; that of the {right.what} is right.",)
+
+
+def _judged_alone(limit: Limit, times: Sequence[float]) -> tuple[float | None, str]:
+    """(how many times what it should be in milliseconds, why its amount is wrong); None for what is not known."""
+    if not any(times):
+        return 1.0, limit.missing
+    if all(math.isinf(time) for time in times):
+        other = (BYTES if limit is OPERATIONS else OPERATIONS).what
+        return 1.0, f"The {other} are multiplied by their speed. An amount divided by a speed is a time."
+    for unit in (1.0, *UNITS):
+        for why, count in (("", limit.right), *limit.counts):
+            due = [unit * count(*shape) / limit.speed / 1e6 for shape in PROBED]
+            if all(math.isclose(time, other, rel_tol=1e-9) for time, other in zip(times, due, strict=True)):
+                return unit, why
+    return None, ""
+
+
 TELLING = (
     (_GPU, VECTOR), (_GPU, (4096, 4096, 4096)), (_GPU, (4096, 4096, 16)), (_GPU, (2048, 512, 128)),
     (_GPU, (1, 4096, 4096)), (_GPU, (96, 80, 64)), (devices.get("NVIDIA H20"), (4096, 4096, 4096)),
@@ -216,6 +338,7 @@ LEAST_TIME = FunctionExercise(
         FUNCTION_CASES,
         MISTAKES,
         f"The least time is right for {len(FUNCTION_CASES)} shapes on 3 GPUs: matrix times vector, squares, flat ones.",
+        _probed,
     ),
     wrong=tuple(WrongValue(version, because) for version, because in MISTAKES),
 )

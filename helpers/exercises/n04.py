@@ -104,9 +104,10 @@ T = 16
 WHOLE_TILES = Case({"M": 2 * T, "N": 2 * T, "K": 3 * T})
 
 NO_BARRIER_AFTER_READS = (
-    "In each iteration of the loop, no thread waits between the last read of a tile and the next load over it. (A "
-    "barrier after the loop comes too late.)"
+    "In each iteration of the loop, no thread waits between the last read of a tile and the next load over it."
 )
+
+_BARRIER, _READ_ALONE = "        __syncthreads();\n", "\n        // 2. Multiply\n"
 
 BARRIERS = KernelExercise(
     **texts.of("04", "barriers"),
@@ -119,8 +120,17 @@ BARRIERS = KernelExercise(
             "The barrier between loading and multiplying is missing: a thread reads elements that others have not "
             "stored yet.",
         ),
-        Wrong("after_loop", NO_BARRIER_AFTER_READS),
+        Wrong(
+            "after_loop",
+            f"{NO_BARRIER_AFTER_READS} A barrier after the loop comes too late.",
+            text=r"\}\n__syncthreads\(\);\n",
+        ),
         Wrong("starter", NO_BARRIER_AFTER_READS),
+        Wrong(
+            "both_before",
+            NO_BARRIER_AFTER_READS,
+            ((_READ_ALONE, f"{_BARRIER}{_READ_ALONE}"), (f"Bs[k][x];\n{_BARRIER}", "Bs[k][x];\n")),
+        ),
         Wrong(
             "inside_branch",
             "Every thread of the block must reach the barrier, also those whose element lies outside C: keep the "

@@ -143,7 +143,13 @@ MISTAKES: tuple[tuple[Version, str], ...] = tuple(
         ("shared_missing", [(_LIMITS, "by_warps, by_registers, gpu.blocks_per_sm")],
          "The limit by shared memory is missing."),
         ("registers_missing", [(_LIMITS, "by_warps, by_shared, gpu.blocks_per_sm")],
-         "The limit by registers is missing."),
+         "Registers never decide here: their limit is missing, or those of one thread are taken for a warp's."),
+        ("warps_missing", [(_LIMITS, "by_registers, by_shared, gpu.blocks_per_sm")],
+         "Warps never decide here: the limit by warps is missing."),
+        ("blocks_in_fours", [("registers_of_a_warp // 4 * 4", "registers_of_a_warp"),
+                             ("warps_with_registers // warps", "warps_with_registers // warps // 4 * 4")],
+         "You round the blocks down to a multiple of 4. The schedulers share out warps: round down the warps that have "
+         "registers, and divide then by those of a block."),
         ("largest", [("min(", "max(")],
          "Every resource must suffice: the smallest of the four limits decides, not the largest."),
         ("whole_sm_in_warps", [("return min", "return warps * min")],
@@ -251,6 +257,9 @@ TRADE_MISTAKES: tuple[tuple[Version, str], ...] = tuple(
                                                                               "registers_of_a_warp / 32")],
          "You share out parts of registers. A warp gets registers in units of 256: round down to a multiple of it."),
         ("warps_of_all_threads", [("math.ceil(threads / 32) * blocks", "math.ceil(threads * blocks / 32)")],
+         "Threads of two blocks never share a warp: round up the warps of one block, and take them as often as there "
+         "are blocks."),
+        ("warps_of_all_threads_down", [("math.ceil(threads / 32) * blocks", "max(threads * blocks // 32, 1)")],
          "Threads of two blocks never share a warp: round up the warps of one block, and take them as often as there "
          "are blocks."),
         ("rounded_up", [("gpu.registers_per_sm // (math.ceil(warps / 4) * 4) // 256 * 256",

@@ -273,7 +273,7 @@ SLICES = Blank(
     picture=ThreadMapOf("C", Case({"M": 16, "N": 24, "K": 32}), "your kernel"),
     goals=(
         goals.stored_once(),
-        goals.global_atomics(0, "Right, but the parts are added by atomics, in the order in which the groups come, and "
+        goals.no_atomics("Right, but the parts are added by atomics, in the order in which the groups come, and "
                                 "another order may give other bits: one thread adds the four in a fixed order."),
     ),
     wrong=(

@@ -97,7 +97,7 @@ def table(gpu: str = devices.DEFAULT.name) -> Table:
         ("β is 0.", f"With β = 0.5 the large ones are at {ratios(LARGE, OLD_C, gpu=gpu).mean:.2f}."),
         ("One layout.", _layouts(gpu)),
         ("cuBLAS guesses.", _guesses(gpu)),
-        ("Its kernels are old.", "Yes: step 3 prints their names."),
+        ("Its kernels are old.", "Some are: step 3 prints their names."),
     )
     return Table(
         ("objection", "what was measured"), answers,

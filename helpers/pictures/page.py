@@ -147,18 +147,24 @@ def arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float], colo
 
 @dataclass(frozen=True)
 class Key:
-    """An entry of a legend: a colour and what it means; hatched as waste, or in the colour of trouble, if told so."""
+    """An entry of a legend: a colour and what it means; hatched as waste, or in the colour of trouble, if told so.
+
+    frame: the width of its line where only the frame has the colour, 0 for a filled box.
+    """
 
     colour: str
     words: str
     hatched: bool = False
+    frame: float = 0.0
 
 
 def legend(axes: Axes, y: float, keys: Sequence[Key], x: float = MARGIN) -> float:
     """The entries side by side, their middle at y. Returns where the next entry would begin."""
     for key in keys:
         box = boxes(x, y - 6, 12, 12)
-        if key.hatched:
+        if key.frame:
+            outline(axes, box, key.colour, key.frame)
+        elif key.hatched:
             hatch(axes, box, colour=key.colour)
         else:
             fill(axes, box, key.colour)

@@ -1,10 +1,18 @@
-"""The order of the contract's tests."""
+"""The order of the contract's tests, and a progress file of each test's own."""
 
 from pathlib import Path
 
 import pytest
 
+from helpers.exercises import progress
+
 CONTRACT = Path(__file__).with_name("test_contract.py")
+
+
+@pytest.fixture(autouse=True)
+def no_progress_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test answers is forgotten with it."""
+    monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, str(tmp_path / "progress.json"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -114,3 +114,21 @@ def test_what_the_simulator_advises_on_launches_is_left_out():
         sentence = exercise.check(source).sentence
         assert "shared_mem" not in sentence, sentence
     assert "Bs[k * N + x] takes the rows of Bs to be `N` = 32 floats long" in sentence
+
+
+def test_a_name_that_is_in_scope_gets_no_advice_on_braces():
+    assert said(3, "a", "{", "int a = 1", "b = a;", "}") == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "lines", "reason"),
+    [
+        (2, "k", ("{", "for (int i = 0; i < n; ++i) s += x[k];", "}"), "The loop in line 2 counts by i"),
+        (2, "k", ("{", "for (k = 0; k < n; ++k) s += x[k];", "}"), ""),
+        (3, "index", ("__global__ void f(int n) {", "int i = 0;", "y[index] = 1;", "}"), "it declares i."),
+        (2, "bx", ("{", "out[0] = x + bx * 2;", "}"), "x is threadIdx.x, bx is blockDim.x."),
+    ],
+)
+def test_a_name_that_is_declared_nowhere_is_not_guessed(line, name, lines, reason):
+    sentence = said(line, name, *lines)
+    assert reason in sentence and bool(reason) == bool(sentence) and "Did you mean" not in sentence

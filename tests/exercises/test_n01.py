@@ -3,13 +3,7 @@
 import pytest
 
 from helpers.exercises import n01
-from helpers.exercises.framework import progress
 from helpers.exercises.framework.functions import answers_of
-
-
-@pytest.fixture(autouse=True)
-def no_progress_of_the_user(tmp_path, monkeypatch):
-    monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, str(tmp_path / "progress.json"))
 
 
 def test_predictions_are_answered_by_counting():
@@ -38,3 +32,34 @@ def test_wrong_least_time_is_named_with_shape_and_both_numbers():
 
 def test_the_ridge_is_crossed_between_83_and_84():
     assert 83 / 6 < n01.RIDGE <= 84 / 6 and n01.SMALLEST == 84
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ([("peak_fp32_gflops / 1e6", "peak_fp32_gflops")], ["The time of the operations: that is 10⁶ times too large"]),
+        ([("per_s / 1e6", "per_s")], ["The time of the bytes: that is 10⁶ times too large"]),
+        ([("per_s / 1e6", "per_s / 1e9")], ["The time of the bytes: that is in seconds"]),
+        ([("4 * (M * K", "(4 * M * K")], ["The 4 multiplies the floats of A alone"]),
+        ([("2 * M * N", "2 * M")], ["The operations lack the factor N"]),
+        (
+            [("4 * (", "("), ("gflops / 1e6", "gflops / 1e9")],
+            ["The time of the operations: that is in seconds", n01.FLOATS],
+        ),
+        ([("N * K /", "N * (K + 1) /")], ["The time of the operations is wrong; that of the bytes is right."]),
+        ([("/ gpu.mem", "* gpu.mem")], ["The bytes are multiplied by their speed"]),
+        ([("gpu.peak_fp32_gflops", "66900"), ("gpu.memory_gb_per_s", "4800")], [n01.ONE_GPU]),
+        ([("max(arithmetic, memory)", "(arithmetic + memory) / 2")], []),
+    ],
+)
+def test_what_is_wrong_with_each_time_is_named(changes, said):
+    sentence = n01.LEAST_TIME.check(n01.WRITTEN.replace("wrong", *changes)).sentence
+    assert sentence.count("Why: ") == len(said) and all(words in sentence for words in said), sentence
+
+
+def test_a_body_without_return_is_no_empty_one():
+    def least_ms(gpu, M, N, K):
+        max(2 * M * N * K / gpu.peak_fp32_gflops / 1e6, 0)
+
+    verdict = n01.LEAST_TIME.check(least_ms)
+    assert verdict.passed is False and "the return with it is missing" in verdict.sentence

@@ -3,14 +3,8 @@
 import pytest
 
 from helpers.exercises import n02
-from helpers.exercises.framework import progress
 from helpers.exercises.framework.values import NO_PICTURE
 from helpers.pictures import theme
-
-
-@pytest.fixture(autouse=True)
-def no_progress_of_the_user(tmp_path, monkeypatch):
-    monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, str(tmp_path / "progress.json"))
 
 
 def test_the_predictions_take_their_answers_from_recordings():

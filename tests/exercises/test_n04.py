@@ -5,14 +5,8 @@ import pytest
 from gemm_kernels import get
 from helpers import recordings
 from helpers.exercises import n04
-from helpers.exercises.framework import progress
 from helpers.exercises.n04 import check_bytes
 from helpers.pictures.block_shapes import facts as block_shapes
-
-
-@pytest.fixture(autouse=True)
-def no_progress_of_the_user(tmp_path, monkeypatch):
-    monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, str(tmp_path / "progress.json"))
 
 
 def test_the_prediction_is_answered_by_the_recording():

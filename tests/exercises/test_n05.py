@@ -8,7 +8,6 @@ import pytest
 from gpusim.occupancy import occupancy
 from helpers import course
 from helpers.exercises import n05
-from helpers.exercises.framework import progress
 from helpers.exercises.framework.functions import answers_of
 from helpers.exercises.n05 import (
     BLOCKS_THAT_FIT,
@@ -19,11 +18,6 @@ from helpers.exercises.n05 import (
 )
 from helpers.pictures.occupancy.facts import resources_of
 from tests.notebooks.support import said
-
-
-@pytest.fixture(autouse=True)
-def no_progress_of_the_user(tmp_path, monkeypatch):
-    monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, str(tmp_path / "progress.json"))
 
 
 def test_a_published_kernel_fits_once_on_an_a6000():
@@ -165,3 +159,23 @@ def test_estimate_compiler_and_profiler_are_three_columns():
 def test_shared_memory_limits_deep_tiles_but_not_the_solution():
     assert "Shared memory stops the 14th block" in DEEP_TILES.show().caption
     assert "25 blocks of 2 warps" in DEEP_TILES.show(DEEP_TILES.solved).caption.replace("\u00a0", " ")
+
+
+@pytest.mark.parametrize(
+    ("exercise", "changes", "reason"),
+    [
+        (
+            n05.BLOCKS_THAT_FIT,
+            [("registers * 32 / 256", "registers / 256")],
+            "those of one thread are taken for a warp",
+        ),
+        (n05.BLOCKS_THAT_FIT, [("by_warps, ", "")], "the limit by warps is missing"),
+        (n05.BLOCKS_THAT_FIT, [(" // 4 * 4", ""), ("registers // warps", "registers // warps // 4 * 4")], "the blocks"),
+        (n05.BLOCKS_THAT_FIT, [("return min", "fitting = min")], "Your function computes something and returns None"),
+        (n05.MOST_REGISTERS, [("math.ceil(threads / 32) * blocks", "threads * blocks // 32")], "never share a warp"),
+    ],
+    ids=["one_thread", "no_warps", "blocks_in_fours", "no_return", "all_threads_down"],
+)
+def test_a_slip_in_a_function_is_named(exercise, changes, reason):
+    answered = exercise.judge(exercise.solved.replace("typed", *changes)._function)
+    assert answered.passed is False and reason in answered.sentence

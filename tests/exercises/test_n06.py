@@ -1,14 +1,6 @@
 """The prediction of notebook 06."""
 
-import pytest
-
 from helpers.exercises import n06
-from helpers.exercises.framework import progress
-
-
-@pytest.fixture(autouse=True)
-def no_progress_of_the_user(tmp_path, monkeypatch):
-    monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, str(tmp_path / "progress.json"))
 
 
 def test_eight_elements_read_nine_floats_options_are_explained():

@@ -169,7 +169,7 @@ extern "C" __global__ void block_sums(int n, const float *x, float *parts) {
 
 def test_a_race_in_a_tree_is_not_explained_by_another_round():
     sentence = exercises.get("block_tree").check(TREE.replace("    __syncthreads();  // first\n", "")).sentence
-    assert sentence.startswith("Why: With __syncthreads(); behind line 5 the kernel is right.\n"), sentence
+    assert "\nWhy: With __syncthreads(); behind line 5 the kernel is right.\n" in sentence, sentence
     assert sentence.count("Why") == 1 and "Put __syncthreads()" not in sentence
 
 
@@ -203,11 +203,12 @@ def test_nan_that_was_written_is_not_called_unwritten():
     assert "no thread wrote" not in verdict.picture.caption
 
 
-def test_a_reason_stands_before_the_race_that_it_explains():
+def test_a_reason_stands_before_who_races_behind_what_happened():
     exercise = exercises.get("naive")
     lines = exercise.check(exercise.solved.replace("C[row * N + col]", "C[row * M + col]")).sentence.splitlines()
-    assert lines[0].startswith("Why: C is written as if its rows were M elements long")
-    assert any("race in global memory" in line for line in lines[1:])
+    assert lines[0].startswith("M = ") and "race in global memory" in lines[1]
+    assert lines[2].startswith("Why: C is written as if its rows were M elements long")
+    assert lines[3].startswith("  line ")
 
 
 def test_picture_of_another_launch_than_the_failed_is_not_drawn():

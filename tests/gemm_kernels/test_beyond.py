@@ -22,6 +22,8 @@ from helpers.recordings.measurement import geometric_mean
 from helpers.recordings.suites import CHOICES, FASTEST, FASTEST_SQUARES, OTHERS, SQUARES, UNSEEN
 from tests.measure.changed import CHANGED, changed_since
 
+pytestmark = pytest.mark.usefixtures("on_the_simulator")
+
 H100 = "NVIDIA H100 80GB HBM3"
 
 
@@ -66,11 +68,6 @@ PRODUCERS = {  # of `producer`: slices and parts of tiles; more lanes that copy 
 def machine_code(name):
     kernel = get(name)
     return compiler.disassemble(compiler.compile(kernel.source, kernel.entry, arch="sm_90", options=OPTIONS))
-
-
-@pytest.fixture(autouse=True)
-def on_the_simulator(monkeypatch):
-    monkeypatch.setenv(gpu.BACKEND_VARIABLE, "simulator")
 
 
 # The steps before it; where blocks share out work, more or fewer of them than there are tiles.

@@ -45,13 +45,6 @@ def test_cpp_program_compiles_without_warning_and_names_failures(tmp_path, kerne
         assert ran.returncode == 0 and "GFLOPS" in ran.stdout
 
 
-@pytest.fixture
-def cupy_of_the_course(monkeypatch):
-    """`import cupy` gives what answers to CuPy's calls here, whether there is a GPU or not."""
-    if gpu.backend() == "simulator":
-        monkeypatch.setitem(sys.modules, "cupy", gpu)
-
-
 def test_the_python_program_multiplies_with_cupy_s_calls_alone(cupy_of_the_course, monkeypatch, capsys, kernel_file):
     monkeypatch.setattr(sys, "argv", ["multiply.py", str(kernel_file)])
     with pytest.raises(SystemExit) as ended:

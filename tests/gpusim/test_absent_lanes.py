@@ -315,6 +315,5 @@ def test_ptx_level_refuses_an_exchange_between_branches():
             branched("sm_90", "ptx", number)
 
 
-@pytest.mark.parametrize("level", ("sass", "ptx"))
 def test_lanes_of_each_branch_exchange_values(level):
     np.testing.assert_array_equal(branched("sm_90", level, len(IN_BRANCHES)), np.where(LOW, T ^ 1, T ^ 2) + 1)

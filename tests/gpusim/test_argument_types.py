@@ -53,11 +53,6 @@ GIVEN = {
 }
 
 
-@pytest.fixture(autouse=True)
-def on_the_simulator(monkeypatch):
-    monkeypatch.setenv("GEMM_COURSE_BACKEND", "simulator")
-
-
 @pytest.fixture(scope="module")
 def kernels():
     """One kernel for each type, all of one source: compiled once."""

@@ -146,7 +146,6 @@ extern "C" __global__ void kernel(const unsigned *x, const float *y, float *mixe
 }"""
 
 
-@pytest.mark.parametrize("level", ("sass", "ptx"))
 def test_mixed_sum_has_the_bits_of_widening_first(level):
     draw = np.random.default_rng(7)
     x, y = draw.integers(0, 2**32, 32, np.uint32), draw.standard_normal(32).astype(np.float32)
@@ -190,7 +189,6 @@ extern "C" __global__ void kernel(const float2 *x, float2 *pairs, float2 *single
 }"""
 
 
-@pytest.mark.parametrize("level", ("sass", "ptx"))
 @pytest.mark.parametrize("arch", ("sm_100", "sm_120"))
 def test_paired_float32_instruction_computes_as_two_instructions(arch, level):
     x = np.random.default_rng(3).standard_normal((32, 2)).astype(np.float32)
@@ -203,7 +201,6 @@ def test_paired_float32_instruction_computes_as_two_instructions(arch, level):
     assert np.count_nonzero(pairs) > 300
 
 
-@pytest.mark.parametrize("level", ("sass", "ptx"))
 @pytest.mark.parametrize("arch", ("sm_100", "sm_120"))
 def test_product_of_bits_counts_common_or_differing_bits(arch, level):
     source = """extern "C" __global__ void kernel(const unsigned *A, const unsigned *B, int *C, int *D) {
@@ -230,7 +227,6 @@ def test_product_of_bits_counts_common_or_differing_bits(arch, level):
     assert D.tolist() == np.bitwise_count(rows ^ columns).sum(2).tolist()
 
 
-@pytest.mark.parametrize("level", ("sass", "ptx"))
 def test_a_uniform_number_of_8_bits_is_packed_as_any_other(level):
     source = """
     #include <cuda_fp8.h>

@@ -65,7 +65,6 @@ def test_over_twenty_tensor_core_bugs_of_seven_kinds_are_planted():
         assert used in text
 
 
-@pytest.mark.parametrize("level", ("ptx", "sass"))
 @pytest.mark.parametrize("planted", bugs.CORRECT, ids=ids)
 def test_a_correct_kernel_has_no_finding(planted, level):
     error, recording = verdict_table.simulate(planted, level)
@@ -75,7 +74,6 @@ def test_a_correct_kernel_has_no_finding(planted, level):
 
 
 @pytest.mark.table(keep=4)
-@pytest.mark.parametrize("level", ["sass", "ptx"])
 @pytest.mark.parametrize("name", [kernel.name for kernel in LADDER + SPECIALISTS + UPPER], scope="module")
 def test_ladder_has_no_false_positive_in_the_compiled_engine(monkeypatch, name, level):
     """At a shape whose rows are read as vectors, and at an odd one; with C empty."""
@@ -125,7 +123,6 @@ def share(step: gemm_kernels.Kernel, source: str, shape: tuple[int, int, int], l
 
 
 @pytest.mark.table(keep=4)
-@pytest.mark.parametrize("level", ("ptx", "sass"))
 @pytest.mark.parametrize("name", SHARING)
 def test_blocks_that_release_parts_to_the_last_have_no_finding(name, level):
     for shape in SHARING[name][1]:
@@ -133,7 +130,6 @@ def test_blocks_that_release_parts_to_the_last_have_no_finding(name, level):
 
 
 @pytest.mark.table(keep=4)
-@pytest.mark.parametrize("level", ("ptx", "sass"))
 @pytest.mark.parametrize("name", SHARING)
 def test_without_the_fence_before_the_counter_the_parts_race(name, level):
     shape = SHARING[name][1][0]
@@ -194,7 +190,6 @@ def copied_by_warps_of_their_own() -> gemm_kernels.Kernel:
     return gemm_kernels.get("producer", BM=16, BN=32, WM=16, WN=32, TM=4, TN=4, SLICES=2, PRODUCERS=1, WORKERS=2)
 
 
-@pytest.mark.parametrize("level", ("ptx", "sass"))
 def test_copying_and_multiplying_warps_have_no_finding(level):
     step = copied_by_warps_of_their_own()
     for shape in ((20, 40, 100), (35, 41, 37)):
@@ -252,7 +247,6 @@ def loads_ahead(rounds: int, length: list[int], last: str = "", level: str = "pt
     return recording.checks
 
 
-@pytest.mark.parametrize("level", ("ptx", "sass"))
 def test_unwritten_value_is_wrong_only_if_it_is_used(level):
     assert loads_ahead(2, [2], level=level).findings == ()
     assert loads_ahead(2, [2, 1, 2, 0], level=level).findings == ()
@@ -261,7 +255,6 @@ def test_unwritten_value_is_wrong_only_if_it_is_used(level):
     assert finding.line == 11 and finding.count == 64
 
 
-@pytest.mark.parametrize("level", ("ptx", "sass"))
 def test_of_blocks_in_step_the_one_that_uses_the_value_is_found(level):
     """The others load the same at the same time and go no further."""
     (finding,) = loads_ahead(2, [2, 2, 3, 1], level=level).findings
@@ -618,44 +611,6 @@ def test_host_writes_count_even_with_the_bits_of_empty(dtype):
 
 NARROW = {"int8": "signed char", "uint8": "unsigned char", "int16": "short", "uint16": "unsigned short", "bool": "bool"}
 
-LAST_BLOCK = """
-    __shared__ bool last;
-    parts[blockIdx.x * blockDim.x + threadIdx.x] = a[blockIdx.x * blockDim.x + threadIdx.x];
-    BEFORE
-    if (threadIdx.x == 0) last = atomicAdd(count, 1) == gridDim.x - 1;
-    __syncthreads();
-    if (last && threadIdx.x == 0) {
-        float sum = 0;
-        for (int i = 0; i < blockDim.x * gridDim.x; ++i) sum += parts[i];
-        *total = sum;
-    }"""
-
-
-def last_block(before: str, threads: int) -> None:
-    body = LAST_BLOCK.replace("BEFORE", before)
-    parts, count, total = np.zeros(512, F32), np.zeros(1, I32), np.zeros(1, F32)
-    arguments = np.ones(512, F32), parts, count, total
-    kernel("const float *a, float *parts, int *count, float *total", body)(512 // threads, threads, arguments)
-    assert total[0] == 512
-
-
-@pytest.mark.parametrize(
-    ("before", "threads"),
-    [("__threadfence(); __syncthreads();", 64), ("__syncthreads(); __threadfence();", 64),
-     ("__threadfence(); __syncwarp();", 32)],
-)  # fmt: skip
-def test_sums_released_by_fence_and_barrier_are_no_race(before, threads):
-    last_block(before, threads)
-
-
-@pytest.mark.parametrize(
-    ("before", "threads"), [("__threadfence();", 64), ("__syncthreads();", 64), ("__threadfence();", 32)]
-)
-def test_block_that_counts_before_all_threads_wrote_is_found(before, threads):
-    with pytest.raises(errors.RaceError, match="between blocks") as caught:
-        last_block(before, threads)
-    assert caught.value.lines == (4, 10)
-
 
 # ---- masks of functions of a warp
 
@@ -683,7 +638,6 @@ WRONG_MASKS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("level", ("sass", "ptx"))
 @pytest.mark.parametrize("body, what, line", WRONG_MASKS.values(), ids=WRONG_MASKS)
 def test_a_wrong_mask_is_found_at_its_line(body, what, line, level):
     function = kernel("int *o, int *x", f"int t = threadIdx.x; {body}")
@@ -706,7 +660,6 @@ RIGHT_MASKS = {
 }
 
 
-@pytest.mark.parametrize("level", ("sass", "ptx"))
 @pytest.mark.parametrize("body", RIGHT_MASKS.values(), ids=RIGHT_MASKS)
 def test_a_right_mask_has_no_finding(body, level):
     with gpusim.record(level=level):
@@ -811,7 +764,6 @@ def test_view_may_be_written_whole_and_two_make_one():
         kernel("int *o", "o[threadIdx.x] = 1;")(1, 32, (parent[2:20],))
 
 
-@pytest.mark.parametrize("level", ["sass", "ptx"])
 @pytest.mark.parametrize("view", [slice(0, 7), slice(2, 5), slice(3, 4)])
 def test_cas_of_half_words_stays_within_its_array(view, level):
     function = gpusim.RawModule(
@@ -849,34 +801,10 @@ class FakeWave:
 
 
 PLAIN = ("ld", "ld", "st", "st", "atom", "cas", "warp", "warp", "barrier", "barrier")
-HANDING_ON = (
-    "ld",
-    "ld",
-    "st",
-    "atom",
-    "strong ld",
-    "strong st",
-    "meet",
-    "hear",
-    "tell",
-    "fence",
-    "fence",
-    "fence",
-    "warp",
-)
-VOLATILE = (
-    "ld",
-    "st",
-    "atom",
-    "cas",
-    "strong ld",
-    "unpolled ld",
-    "unpolled ld",
-    "volatile st",
-    "volatile st",
-    "fence",
-    "warp",
-)
+HANDING_ON = ("ld", "ld", "st", "atom", "strong ld", "strong st", "meet", "hear", "tell", "fence", "fence", "fence",
+              "warp")  # fmt: skip
+VOLATILE = ("ld", "st", "atom", "cas", "strong ld", "unpolled ld", "unpolled ld", "volatile st", "volatile st", "fence",
+            "warp")  # fmt: skip
 RACING = ({"ld", "atom"}, {"ld", "volatile st"}, {"unpolled ld", "volatile st"})  # beside all with a store
 LIKE = {"strong ld": "cas", "strong st": "atom"}  # what races with the same others
 OF_GLOBAL_MEMORY, UPDATES = {"meet": "atom", "hear": "ld", "tell": "st"}, ("meet", "atom", "cas")

@@ -29,7 +29,6 @@ def kernel(arch: str = "sm_90", cooperative: bool = True):
 
 
 @pytest.mark.parametrize("blocks", [1, 3, 132])
-@pytest.mark.parametrize("level", ["sass", "ptx"])
 def test_all_blocks_see_what_all_wrote_before_they_met(level, blocks):
     n = 128 * blocks - 5
     x, parts = np.random.default_rng(blocks).integers(-99, 99, n, dtype=np.int32), np.full(blocks, 77, np.int32)

@@ -18,11 +18,6 @@ extern "C" __global__ void squares(const float *x, float *y, int n) {
 """
 
 
-@pytest.fixture(autouse=True)
-def on_the_simulator(monkeypatch):
-    monkeypatch.setenv("GEMM_COURSE_BACKEND", "simulator")
-
-
 def test_arrays_are_made_as_by_numpy_and_lie_on_the_device():
     made = {
         "arange": gpu.arange(6, dtype=gpu.float32), "linspace": gpu.linspace(0, 1, 5), "eye": gpu.eye(3),

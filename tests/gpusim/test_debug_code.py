@@ -7,7 +7,6 @@ import gpusim
 from gpusim import errors
 from helpers import gpu
 
-LEVELS = ("sass", "ptx")
 SOURCE = """
 struct Bits { unsigned low : 3; unsigned high : 5; int sign : 7; unsigned long long wide : 40; };
 extern "C" __global__ void bits(int *out, int n) {
@@ -65,14 +64,12 @@ def launch(name: str, level: str, threads: int, *args) -> None:
         gpusim.RawModule(code=SOURCE, options=("-G",)).get_function(name)((1,), (threads,), args)
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_bits_of_a_word_are_stored_one_after_the_other(level):
     out, t = np.zeros((8, 4), np.int32), np.arange(8)
     launch("bits", level, 8, out, np.int32(37))
     assert out.T.tolist() == [t.tolist(), [37 % 32] * 8, (-t).tolist(), [4] * 8]
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_unwritten_bits_are_still_found_where_they_are_used(level):
     out = gpu.zeros(4, np.int32)
     launch("masked", level, 4, out, np.int32(13))
@@ -81,7 +78,6 @@ def test_unwritten_bits_are_still_found_where_they_are_used(level):
         launch("masked", level, 4, out, np.int32(2))
 
 
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("n", [32, 40, 64])
 def test_returned_threads_are_not_awaited_at_a_barrier(level, n):
     x = np.arange(64, dtype=np.float32)
@@ -89,13 +85,11 @@ def test_returned_threads_are_not_awaited_at_a_barrier(level, n):
     assert x.tolist() == [*range(n - 1, -1, -1), *range(n, 64)]
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_threads_that_go_past_a_barrier_are_named(level):
     with pytest.raises(errors.KernelError, match=r"__syncthreads\(\)"):
         launch("half_meets", level, 32, np.zeros(32, np.float32))
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_functions_of_the_system_are_called_by_their_names(level, capsys):
     launch("says", level, 1, np.int32(42))
     assert capsys.readouterr().out == "42 and text\n"
@@ -111,7 +105,6 @@ def test_functions_that_pointers_say_are_called_in_ptx():
         launch("through_pointers", "sass", 4, out)
 
 
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("options", [(), ("-G",)])
 @pytest.mark.parametrize("name", ["__trap", "__brkpt"])
 def test_a_kernel_that_stops_itself_is_quoted_where_it_does(name, options, level):
@@ -137,7 +130,6 @@ extern "C" __global__ void sums(int *out, const int *x, int n) {
 SHUFFLES = "for (int step = tile.size() / 2; step; step /= 2) value += tile.shfl_down(value, step);"
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_cooperative_groups_run_in_code_for_a_debugger(level):
     x, out = np.arange(61, dtype=np.int32), gpu.zeros(1, np.int32)
     source = GROUPS.replace("TILE", "16").replace("SUM", SHUFFLES)
@@ -146,7 +138,6 @@ def test_cooperative_groups_run_in_code_for_a_debugger(level):
     assert int(out[0]) == x.sum()
 
 
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("options", [(), ("-G",)])
 def test_tiles_beyond_a_warp_are_answered_with_their_needs(options, level):
     source = GROUPS.replace("TILE", "64").replace("SUM", "tile.sync();")

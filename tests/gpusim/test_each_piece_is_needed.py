@@ -13,7 +13,6 @@ import gpusim
 from gpusim import errors
 from gpusim.engine.run import Launch
 
-LEVELS = ("sass", "ptx")
 I32 = np.int32
 WORDS = {
     "FENCE": "__threadfence();", "OF_BLOCK": "__threadfence_block();", "BARRIER": "__syncthreads();",
@@ -91,6 +90,18 @@ PROGRAMS = {
         __shared__ int last;
         atomicAdd((float *)a + t, 1.0f); [[FENCE]] [[BARRIER]] if (t == 0) last = atomicAdd(f, 1) == 3;
         [[BARRIER]] if (last) { FENCE out[t] = a[t] + a[t ^ 33]; }"""),
+    "the last block reads the parts of all": (4, 64, """
+        __shared__ bool last;
+        a[64 * bl + t] = t; [[FENCE]] [[BARRIER]] if (t == 0) last = atomicAdd(f, 1) == 3;
+        BARRIER if (last && t == 0) for (int k = 0; k < 256; ++k) out[0] += a[k];"""),
+    "the last block reads the parts of all, fenced behind a barrier": (4, 64, """
+        __shared__ bool last;
+        a[64 * bl + t] = t; [[BARRIER]] [[FENCE]] if (t == 0) last = atomicAdd(f, 1) == 3;
+        BARRIER if (last && t == 0) for (int k = 0; k < 256; ++k) out[0] += a[k];"""),
+    "the last warp reads the parts of all": (8, 32, """
+        __shared__ bool last;
+        a[32 * bl + t] = t; [[FENCE]] [[WARP]] if (t == 0) last = atomicAdd(f, 1) == 7;
+        BARRIER if (last && t == 0) for (int k = 0; k < 256; ++k) out[0] += a[k];"""),
     "a chain of three blocks": (3, 32, """
         volatile int *v = f;
         if (t == 0 && bl == 0) { a[0] = 1; [[FENCE]] v[0] = 1; }
@@ -121,6 +132,16 @@ PROGRAMS = {
             while (head - tail == 4) { } OF_BLOCK ring[i % 4] = i; [[OF_BLOCK]] head = i + 1; }
         if (t == 32) for (int i = 0; i < 9; ++i) {
             while (head == i) { } OF_BLOCK out[i] = ring[i % 4]; [[OF_BLOCK]] tail = i + 1; }"""),
+    "two warps fill and empty an array in turns": (1, 64, """
+        __shared__ int ring[32];
+        for (int i = 0; i < 5; ++i)
+            if (w == 0) {
+                if (l == 0) while (atomicAdd(f, 0) != 2 * i) { } [[WARP]]
+                ring[l] = a[32 * i + l]; [[OF_BLOCK]] WARP if (l == 0) atomicExch(f, 2 * i + 1);
+            } else {
+                if (l == 0) while (atomicAdd(f, 0) != 2 * i + 1) { } [[WARP]]
+                out[32 * i + l] = ring[31 - l]; [[OF_BLOCK]] WARP if (l == 0) atomicExch(f, 2 * i + 2);
+            }"""),
     "one thread makes the fence for what all have added": (4, 64, """
         atomicAdd(a, t); [[BARRIER]] if (t == 0) { [[FENCE]] if (atomicAdd(f, 1) == 3) { FENCE out[0] = a[0]; } }"""),
     "sums behind a barrier of the grid": (4, 64, """
@@ -235,7 +256,6 @@ def launched(body: str, blocks: int, threads: int, level: str) -> None:
         gpusim.RawModule(code=source).get_function("kernel")((blocks,), (threads,), arrays)
 
 
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("name", PROGRAMS | RIGHT)
 def test_the_whole_program_is_right(name, level, monkeypatch):
     blocks, threads, body = (PROGRAMS | RIGHT)[name]
@@ -245,7 +265,6 @@ def test_the_whole_program_is_right(name, level, monkeypatch):
 
 
 @pytest.mark.table(keep=4)
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_without_one_piece_it_is_a_race(name, level):
     blocks, threads, body = PROGRAMS[name]
@@ -267,7 +286,6 @@ def test_a_sum_of_halves_leaves_the_half_beside_it_alone(arch):
         assert y.tolist() == [64] * 64
 
 
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("name", WRONG)
 def test_what_only_looks_like_a_right_program_is_a_race(name, level):
     blocks, threads, body = WRONG[name]

@@ -526,7 +526,6 @@ extern "C" __global__ void meet(int *y) {
     assert 4 in caught.value.lines
 
 
-@pytest.mark.parametrize("level", ("sass", "ptx"))
 def test_elements_of_a_shared_array_of_structs_are_counted(level):
     source = """struct Node { int a; float b; };
     extern "C" __global__ void k(float *x, int n) {
@@ -549,7 +548,6 @@ MOVED = """extern "C" __global__ void dot(int K, const float *a, const float *b,
 }"""
 
 
-@pytest.mark.parametrize("level", ("sass", "ptx"))
 def test_a_load_moved_out_of_its_loop_has_the_line_that_reads(level):
     with gpusim.record(level=level), pytest.raises(errors.OutOfBounds) as caught:
         gpusim.RawModule(code=MOVED).get_function("dot")(1, 8, (I32(4), x(8), x(4), x(8)))

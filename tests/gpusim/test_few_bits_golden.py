@@ -8,7 +8,6 @@ import gpusim
 from tests.gpusim.goldens import few_bits
 
 
-@pytest.mark.parametrize("level", ("sass", "ptx"))
 @pytest.mark.parametrize("form", few_bits.FORMS)
 def test_integers_of_few_bits_multiply_and_pack_as_on_an_h100(form, level):
     def launch(source, words, results):

@@ -57,7 +57,6 @@ def test_kernel_runs_as_machine_code_with_every_nvrtc_option(options):
     assert LINE_OF_RESULT in {row.line for row in recording.by_line()}
 
 
-@pytest.mark.parametrize("level", ("sass", "ptx"))
 def test_debug_code_gives_the_bits_of_unfused_code(level):
     assert launch("-G", level=level)[0].tobytes() == launch("-fmad=false", level=level)[0].tobytes()
 

@@ -566,7 +566,6 @@ def test_approximation_has_the_same_bits_in_ptx_and_machine_code(number):
     assert_same_bits(results["ptx"], bits(results["sass"]), x, y)
 
 
-@pytest.mark.parametrize("level", ["ptx", "sass"])
 def test_subnormal_made_of_integer_bits_is_flushed_beside_others(level, monkeypatch):
     monkeypatch.setattr(compiled, "library", lambda: None)
     source = """extern "C" __global__ void add(const unsigned *bits, const float *p, float *out) {

@@ -9,15 +9,12 @@ import gpusim
 from gpusim.errors import UnsupportedInstruction
 from gpusim.symbols import pointers
 
-LEVELS = ("sass", "ptx")
-
 
 def run(level, source, *arrays, threads=32):
     with gpusim.record(level=level, checks="raise"):
         gpusim.RawModule(code=source).get_function("kernel")((1,), (threads,), arrays)
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_four_numbers_of_8_bits_are_packed_as_each_of_them_alone(level):
     source = """
     #include <cuda_fp8.h>
@@ -34,7 +31,6 @@ def test_four_numbers_of_8_bits_are_packed_as_each_of_them_alone(level):
     assert len(np.unique(alone)) > 40
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_the_lowest_lane_that_is_there_is_elected(level):
     source = """
     extern "C" __global__ void kernel(unsigned* number, unsigned* chosen) {
@@ -48,7 +44,6 @@ def test_the_lowest_lane_that_is_there_is_elected(level):
     assert np.flatnonzero(chosen).tolist() == [5, 37]
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_the_nth_bit_that_is_set_is_found_upward_and_downward(level):
     source = """
     extern "C" __global__ void kernel(const unsigned* mask, const unsigned* base, const int* offset, unsigned* place) {
@@ -69,7 +64,6 @@ def test_the_nth_bit_that_is_set_is_found_upward_and_downward(level):
     assert places.tolist() == expected
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_double_quotients_and_roots_round_as_asked(level):
     source = """
     extern "C" __global__ void kernel(const double* a, const double* b, double* out) {
@@ -112,7 +106,6 @@ extern "C" __global__ void kernel(const float* x, float* out) {
 }"""
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_matrix_loaded_on_another_arrays_line_is_not_reported(level):
     body = """wmma::load_matrix_sync(a, s, 16); wmma::load_matrix_sync(b, s, 16); wmma::mma_sync(c, a, b, c); \
 wmma::store_matrix_sync(o, c, 16, wmma::mem_row_major); __syncwarp(); \
@@ -152,7 +145,6 @@ def test_tiles_of_two_warps_are_refused_other_kernels_run():
     assert out.tolist() == [sum(range(32))] * 32 + [sum(range(32, 64))] * 32
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_proxy_fences_leave_values_and_predicates_unchanged(level):
     """The machine code of one for another name of the same memory saves all uniform predicates, and restores them."""
     source = """
@@ -173,7 +165,6 @@ def test_proxy_fences_leave_values_and_predicates_unchanged(level):
         assert np.array_equal(y, expected)
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_functions_take_references_to_grid_constants(level):
     source = """
     struct Filter { float weights[5]; int shift; char last; };
@@ -192,7 +183,6 @@ def test_functions_take_references_to_grid_constants(level):
     assert x.tolist() == [600 + 10 * (t % 5 + 1) + 7 for t in range(64)]
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_minima_and_maxima_may_be_limited_to_non_negative(level):
     source = """
     extern "C" __global__ void kernel(const int* x, const int* y, int (*o)[32]) {

@@ -17,9 +17,15 @@ RUN = [
 ]
 
 
+@pytest.mark.table(keep=24)
 @pytest.mark.parametrize(("row", "level"), RUN)
 def test_a_kernel_from_elsewhere_gives_what_the_table_says(row, level):
     row.run(level)
+
+
+def test_all_parts_of_the_table_are_run():
+    parts = {row.check.__module__.rpartition(".")[2] for row in table.ROWS.values() if row.check}
+    assert parts == {*table.PARTS.split()} and len(RUN) > 500
 
 
 def test_rows_that_other_tests_hold_name_tests_that_there_are():

@@ -12,7 +12,6 @@ import gpusim
 from gpusim import errors
 from gpusim.engine.run import Launch
 
-LEVELS = ("sass", "ptx")
 I32 = np.int32
 BLOCK, DEVICE = "__threadfence_block();", "__threadfence();"
 
@@ -63,7 +62,6 @@ PLACES = {"all global": ("data[0]", "flag"), "data in shared memory": ("shared_d
           "all shared": ("shared_data", "&shared_flag")}  # fmt: skip
 
 
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("places", PLACES)
 def test_polled_flag_orders_data_only_behind_a_fence(level, places):
     counting, fence = (LANES, BLOCK) if "all" in places else (WARPS, DEVICE)
@@ -73,7 +71,6 @@ def test_polled_flag_orders_data_only_behind_a_fence(level, places):
     assert caught.value.lines == (8, 13)
 
 
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("how", FLAGS)
 def test_any_operations_may_raise_and_poll_the_flag(level, how):
     assert hand_on(level, WARPS, "data[0]", "flag", BLOCK, FLAGS[how]) == 42
@@ -81,7 +78,6 @@ def test_any_operations_may_raise_and_poll_the_flag(level, how):
         hand_on(level, WARPS, "data[0]", "flag", "", FLAGS[how])
 
 
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize(("data", "flag"), [("data[0]", "flag"), ("shared_data", "&shared_flag")])
 def test_release_store_and_acquire_load_order_without_a_fence(level, data, flag):
     assert hand_on(level, WARPS, data, flag, "", RELEASED) == 42
@@ -89,7 +85,6 @@ def test_release_store_and_acquire_load_order_without_a_fence(level, data, flag)
         hand_on(level, WARPS, data, flag, "", FLAGS["relaxed"])
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_a_fence_of_the_block_hands_nothing_on_to_other_blocks(level):
     with pytest.raises(errors.RaceError, match="between blocks"):
         hand_on(level, BLOCKS, "data[0]", "flag", BLOCK, FLAGS["exchanged and added to"])
@@ -97,55 +92,6 @@ def test_a_fence_of_the_block_hands_nothing_on_to_other_blocks(level):
     with pytest.raises(errors.RaceError, match="between blocks"):
         hand_on(level, BLOCKS, "data[0]", "flag", "", RELEASED)
     assert hand_on(level, BLOCKS, "data[0]", "flag", "", RELEASED, scope="device") == 42
-
-
-# A warp produces, lane by lane, another one consumes; one lane of each raises the flag, or polls it.
-OF_WARPS = """
-extern "C" __global__ void kernel(const int *x, int *flag, int *out) {
-    __shared__ int ring[32];
-    int lane = threadIdx.x % 32;
-    for (int i = 0; i < 5; ++i) {
-        if (threadIdx.x < 32) {
-            if (lane == 0) while (atomicAdd(flag, 0) != 2 * i) { }
-            __syncwarp();
-            ring[lane] = x[32 * i + lane];
-            __threadfence_block();
-            __syncwarp();
-            if (lane == 0) atomicExch(flag, 2 * i + 1);
-        } else {
-            if (lane == 0) while (atomicAdd(flag, 0) != 2 * i + 1) { }
-            __syncwarp();
-            out[32 * i + lane] = ring[31 - lane];
-            __threadfence_block();
-            __syncwarp();
-            if (lane == 0) atomicExch(flag, 2 * i + 2);
-        }
-    }
-}"""
-
-
-def of_warps(level, source=OF_WARPS):
-    x, flag, out = np.arange(160, dtype=I32), np.zeros(1, I32), np.zeros(160, I32)
-    with gpusim.record(level=level, checks="raise"):
-        gpusim.RawModule(code=source).get_function("kernel")((1,), (64,), (x, flag, out))
-    return x, out
-
-
-@pytest.mark.parametrize("level", LEVELS)
-def test_one_lane_raises_or_polls_the_flag_for_its_warp(level):
-    x, out = of_warps(level)
-    assert out.reshape(5, 32).tolist() == x.reshape(5, 32)[:, ::-1].tolist()
-
-
-@pytest.mark.table(keep=4)
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("missing", [7, 9, 14, 16])
-def test_each_fence_and_each_barrier_of_a_warp_is_needed(level, missing):
-    lines = OF_WARPS.splitlines()
-    assert "sync" in lines[missing] or "fence" in lines[missing]
-    lines[missing] = ""
-    with pytest.raises(errors.RaceError, match="ring"):
-        of_warps(level, "\n".join(lines))
 
 
 LOCKS = {
@@ -226,13 +172,11 @@ def of_blocks(level, texts):
     return out[0]
 
 
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("how", ORDERED)
 def test_blocks_acquire_by_a_common_variable_or_a_chain_of_them(level, how):
     assert of_blocks(level, ORDERED[how]) == 42
 
 
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("how", UNORDERED)
 def test_variable_used_by_one_of_two_blocks_orders_nothing(level, how):
     with pytest.raises(errors.RaceError) as caught:
@@ -271,7 +215,6 @@ def through_a_ring(level, source):
 DATA = ("volatile int ring[4], full", "int ring[4]; __shared__ volatile int full")
 
 
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("declared", DATA)
 def test_shared_volatile_flag_orders_data_only_behind_a_fence(level, declared):
     source = RING.replace(DATA[0], declared)
@@ -306,7 +249,6 @@ def last_of_all(level, blocks, data, count, order):
     return out[0] == x.sum()
 
 
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize(
     ("blocks", "data", "count"),
     [(3, "data", "*count"), (1, "shared_data", "shared_count"), (1, "data", "shared_count")],
@@ -331,7 +273,6 @@ extern "C" __global__ void kernel(const int *x, int *parts, unsigned *count, int
 }"""
 
 
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("blocks", [2, 4])
 def test_last_to_count_alone_acquires_the_parts_of_all(level, blocks):
     def read_by(condition):
@@ -374,14 +315,12 @@ def summed(level, how="atomicInc", fence=DEVICE, barrier="__syncthreads();"):
     return out.tolist()
 
 
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize(("how", "fence"), [("atomicInc", DEVICE), ("acq_rel", "")])
 def test_last_block_may_read_a_sum_its_own_threads_added_to_last(level, how, fence, monkeypatch):
     monkeypatch.setattr(Launch, "run", lambda launch: pytest.fail("the engine in NumPy runs it, too"))
     assert summed(level, how, fence) == [5 * sum(range(64))] * 64
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_sum_read_by_the_last_block_is_reported_with_its_repair(level):
     with pytest.raises(errors.RaceError, match="between blocks") as caught:
         summed(level, fence="")
@@ -396,7 +335,6 @@ def test_sum_read_by_the_last_block_is_reported_with_its_repair(level):
     assert "put __syncthreads() behind the fence that follows line 4, before one thread changes" in str(caught.value)
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_update_that_gets_the_old_value_follows_those_before(level):
     source = """extern "C" __global__ void kernel(int *count, int *out) {
         if (threadIdx.x == 0 && UPDATED == gridDim.x - 1) { out[0] = *count; *count = 0; } }"""

@@ -59,7 +59,6 @@ REFUSED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("level", ["sass", "ptx"])
 @pytest.mark.parametrize("what", REFUSED)
 def test_a_way_out_is_named_with_the_line(what, level):
     statement, sentence, *others = REFUSED[what]
@@ -113,13 +112,11 @@ def test_what_gives_registers_back_changes_no_value():
     np.testing.assert_array_equal(out, np.arange(128))
 
 
-@pytest.mark.parametrize("level", ["sass", "ptx"])
 def test_a_kernel_beside_one_of_clusters_runs(level):
     before = 'extern "C" __global__ void __cluster_dims__(2) other(int *out) { out[0] = 1; }\n'
     np.testing.assert_array_equal(launched("blockIdx.x + 5", level, before=before), [5, 6])
 
 
-@pytest.mark.parametrize("level", ["sass", "ptx"])
 def test_a_cluster_of_one_block_is_a_block(level):
     np.testing.assert_array_equal(launched("blockIdx.x + 5", level, "__cluster_dims__(1, 1, 1)"), [5, 6])
 

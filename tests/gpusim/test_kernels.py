@@ -245,7 +245,6 @@ BY_COPIES = ON_ONE_LINE.replace(
 )
 
 
-@pytest.mark.parametrize("level", ["sass", "ptx"])
 @pytest.mark.parametrize("source", [THROUGH_FRAGMENTS, BY_COPIES], ids=["fragments", "copies"])
 def test_inline_asm_may_reach_another_array_of_its_line(source, level):
     a, out = np.arange(128, dtype=np.uint32), np.zeros(128, np.uint32)

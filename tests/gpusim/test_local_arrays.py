@@ -181,6 +181,34 @@ def test_arrays_stay_separate_beside_compiler_made_local_memory(level):
         launched(level, MANY_REGISTERS, 200, options=options)
 
 
+MANY_FLAGS = """extern "C" __global__ void kernel(const bool *in, bool *out, int m) {
+bool flag[24], was[24], any = false;
+#pragma unroll
+for (int i = 0; i < 24; ++i) was[i] = flag[i] = in[i * 32 + threadIdx.x];
+for (int step = 0; step < m; ++step) {
+any |= in[step];
+#pragma unroll
+for (int i = 0; i < 24; ++i) flag[i] ^= any;
+}
+__syncthreads();
+#pragma unroll
+for (int i = 0; i < 24; ++i) out[i * 32 + threadIdx.x] = was[i] ? flag[(i + 7) % 24] : flag[(i + 3) % 24];
+}"""
+
+
+@pytest.mark.parametrize("level", ENGINES[:2], indirect=True)
+def test_flag_spilled_as_16_bits_is_refilled_as_a_word(level):
+    kernel = gpusim.RawModule(code=MANY_FLAGS, options=("--maxrregcount=24",)).get_function("kernel")
+    assert {"STL.S16", "LDL"} <= {i.opcode.removesuffix(".LU") for i in kernel.prepared(level).program.instructions}
+    was, out = np.random.default_rng(0).random((24, 32)) < 0.5, np.zeros((24, 32), bool)
+    flag = was.copy()
+    for step in range(1, 4):
+        flag ^= was[0, :step].any()
+    with gpusim.record(level=level):
+        kernel((1,), (32,), (was, out, I32(3)))
+    assert out.tolist() == np.where(was, np.roll(flag, -7, axis=0), np.roll(flag, -3, axis=0)).tolist()
+
+
 CALLED = """__device__ __noinline__ int sum(const int *p, int n) {
 int s = 0;
 for (int i = 0; i < n; ++i) s += p[i];

@@ -60,7 +60,6 @@ def test_index_into_the_neighbour_on_its_line_is_found_in_sass(name):
     assert caught.value.line == 7
 
 
-@pytest.mark.parametrize("level", ("sass", "ptx"))
 @pytest.mark.parametrize("name", RUNS_OUT)
 def test_an_index_that_stays_in_its_array_is_accepted(name, level):
     launched(RUNS_OUT[name], 0, level)
@@ -122,7 +121,6 @@ def test_mbarrier_on_the_line_of_an_array_is_not_taken_for_it(arch):
     assert o.tolist() == a.tolist()
 
 
-@pytest.mark.parametrize("level", ("sass", "ptx"))
 @pytest.mark.parametrize("given", ("first", "second", "third"))
 def test_variable_whose_address_a_function_gets_may_lie_anywhere(level, given):
     """The machine code has it behind the others, or where it is declared."""

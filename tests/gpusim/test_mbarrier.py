@@ -7,7 +7,6 @@ import gpusim
 from gpusim import errors
 from gpusim.arithmetic import mbarrier
 
-LEVELS = ("sass", "ptx")
 HEAD = """extern "C" __global__ void kernel(int *out, int n) {
     __shared__ unsigned long long object;
     __shared__ int s[128];
@@ -95,7 +94,6 @@ STATES = """extern "C" __global__ void kernel(unsigned long long *out, int n) {
 
 
 @pytest.mark.parametrize("arch", ["sm_90", "sm_80"])
-@pytest.mark.parametrize("level", LEVELS)
 def test_all_threads_meet_at_an_object_phase_after_phase(level, arch):
     kernel = gpusim.RawModule(code=HEAD + ROUNDS + "}", arch=arch).get_function("kernel")
     out = np.zeros(128, np.int32)
@@ -104,23 +102,19 @@ def test_all_threads_meet_at_an_object_phase_after_phase(level, arch):
     np.testing.assert_array_equal(out, 600 + 3 * (THREADS ^ 33))
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_some_arrive_and_others_wait_for_the_parity_of_a_phase(level):
     np.testing.assert_array_equal(launch(BY_PARITY, level, 32, 64)[32:64], 7 * THREADS[:32])
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_thread_arrives_for_many_and_the_state_counts_missing(level):
     assert launch(FOR_MANY, level, 40, 32)[:2].tolist() == [40, 35]
 
 
 @pytest.mark.parametrize("arch", ["sm_90", "sm_80"])
-@pytest.mark.parametrize("level", LEVELS)
 def test_dropped_thread_is_not_awaited_again(level, arch):
     np.testing.assert_array_equal(launch(DROPS, level, 64, 64, arch)[:20], 19 - THREADS[:20])
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_testing_an_unfinished_phase_is_false(level):
     body = f"""unsigned long long state;
     {ARRIVE}
@@ -132,7 +126,6 @@ def test_testing_an_unfinished_phase_is_false(level):
     assert launch(body, level, 32, 32)[:32].max() == 2
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_without_waiting_it_is_a_race(level):
     body = f"""unsigned long long state;
     s[t] = t;
@@ -157,7 +150,6 @@ extern "C" __global__ void kernel(int *out, int n) {
 """
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_the_barrier_of_libcudacxx(level):
     out = launch("", level, 128, 128, head=BARRIER_OF_LIBCUDACXX)
     np.testing.assert_array_equal(out, 200 + (THREADS ^ 33))
@@ -173,7 +165,6 @@ def test_last_arrival_flips_the_parity_and_restarts_the_count():
     assert [int(mbarrier.parity(bits)[0]), int(mbarrier.pending(bits)[0])] == [0, 2]
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_state_holds_only_the_phase_and_the_missing_arrivals(level):
     out = np.zeros(16, np.uint64)
     with gpusim.record(level=level):

@@ -28,11 +28,6 @@ extern "C" __global__ void first(float *y) { y[threadIdx.x] = coefficients[3]; }
 """
 
 
-@pytest.fixture(autouse=True)
-def on_the_simulator(monkeypatch):
-    monkeypatch.setenv(gpu.BACKEND_VARIABLE, "simulator")
-
-
 def convolved(module: gpusim.RawModule, x: np.ndarray) -> np.ndarray:
     y = gpu.zeros(len(x), np.float32)
     module.get_function("convolve")((-(-len(x) // 16),), (16,), (gpu.asarray(x), y, np.int32(len(x))))
@@ -78,7 +73,6 @@ def test_initial_values_exist_before_compiling_one_per_module():
     assert convolved(other, x).tolist() == x.tolist() != convolved(module, x).tolist()
 
 
-@pytest.mark.parametrize("level", ("sass", "ptx"))
 def test_an_array_of_a_variable_is_an_argument_like_any_other(level):
     source = """
     __device__ float table[8] = {1, 2, 3, 4, 5, 6, 7, 8};

@@ -83,7 +83,6 @@ def launch(
     return out
 
 
-@pytest.mark.parametrize("level", ["sass", "ptx"])
 @pytest.mark.parametrize("case", CASES)
 def test_a_part_of_a_block_waits_for_itself(case, level):
     body, expected = CASES[case]
@@ -245,7 +244,6 @@ BYSTANDERS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("level", ["sass", "ptx"])
 @pytest.mark.parametrize("case", BYSTANDERS)
 def test_warps_outside_a_barrier_race_with_those_inside(case, level):
     body, lines = BYSTANDERS[case]
@@ -254,18 +252,15 @@ def test_warps_outside_a_barrier_race_with_those_inside(case, level):
     assert set(caught.value.lines) == lines
 
 
-@pytest.mark.parametrize("level", ["sass", "ptx"])
 def test_warp_counts_whole_although_some_lanes_are_absent(level):
     expected = np.where(THREADS < 40, 39 - THREADS, 0)
     np.testing.assert_array_equal(launch(NOT_FULL, level, block=40, grid=1), expected)
 
 
-@pytest.mark.parametrize("level", ["sass", "ptx"])
 def test_all_warps_of_a_block_take_turns_at_a_two_warp_barrier(level):
     np.testing.assert_array_equal(launch(IN_TURNS, level, grid=1), THREADS + 1)
 
 
-@pytest.mark.parametrize("level", ["sass", "ptx"])
 def test_barrier_for_too_many_threads_says_how_many_came(level):
     body = """if (t < 64) asm volatile("bar.sync 3, 96;" ::: "memory");
         out[t] = t;
@@ -274,7 +269,6 @@ def test_barrier_for_too_many_threads_says_how_many_came(level):
         launch(body, level)
 
 
-@pytest.mark.parametrize("level", ["sass", "ptx"])
 def test_thread_count_that_is_no_multiple_of_a_warp_is_refused(level):
     body = """asm volatile("bar.sync 1, %0;" :: "r"(m / 2 + 1) : "memory");
         out[t] = t;
@@ -283,7 +277,6 @@ def test_thread_count_that_is_no_multiple_of_a_warp_is_refused(level):
         launch(body, level)
 
 
-@pytest.mark.parametrize("level", ["sass", "ptx"])
 def test_a_missing_barrier_between_parts_is_a_race(level):
     body = HANDED_OVER.replace("bar.arrive 1", "bar.sync 1")
     for second in ("bar.sync 2", "bar.arrive 2"):
@@ -320,7 +313,6 @@ def double_buffered(level: str, checks: str, barrier: str = "__syncthreads();") 
 
 
 @pytest.mark.parametrize("engine", ["C", "NumPy"])
-@pytest.mark.parametrize("level", ["sass", "ptx"])
 def test_whole_warps_may_pass_one_barrier_at_two_lines(level, engine, monkeypatch):
     if engine == "NumPy":
         monkeypatch.setattr(compiled, "library", lambda: None)
@@ -332,7 +324,6 @@ def test_whole_warps_may_pass_one_barrier_at_two_lines(level, engine, monkeypatc
         double_buffered(level, "off")
 
 
-@pytest.mark.parametrize("level", ["sass", "ptx"])
 def test_a_race_of_warps_apart_is_found_as_well(level):
     with pytest.raises(errors.RaceError, match="race in shared memory"):
         double_buffered(level, "raise", "__syncthreads(); s[(i + 1) % 2][t] = 7;")

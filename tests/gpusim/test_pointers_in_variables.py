@@ -64,11 +64,6 @@ extern "C" __global__ void tell(int *to, int which) {
 """
 
 
-@pytest.fixture(autouse=True)
-def on_the_simulator(monkeypatch):
-    monkeypatch.setenv("GEMM_COURSE_BACKEND", "simulator")
-
-
 def launched(source, name, arch, level, to, *args):
     kernel = gpusim.RawModule(code=source, arch=arch).get_function(name)
     with gpusim.record(level=level, blocks=()):
@@ -76,7 +71,6 @@ def launched(source, name, arch, level, to, *args):
     return to.tolist()
 
 
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_initial_addresses_lead_to_their_variables(arch, level):
     of_size_one = lambda dtype: np.zeros(1, dtype)  # noqa: E731
@@ -88,7 +82,6 @@ def test_initial_addresses_lead_to_their_variables(arch, level):
     assert launched(SOURCE, "unaligned", arch, level, of_size_one(np.int32)) == [20]
 
 
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_strings_and_functions_of_tables_are_found(arch, level, capsys):
     assert launched(TEXTS, "tell", arch, level, np.zeros(1, np.int32), np.int32(1)) == [25]
@@ -144,7 +137,6 @@ def test_constant_pointers_of_code_and_data_are_equal():
         launched(source, "k", "sm_90", "sass", to, np.zeros(2, np.float32), np.int32(1))
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_a_pointer_that_a_kernel_keeps_is_good_in_the_next(level):
     source = """
     __device__ int pool[4];

@@ -24,7 +24,6 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("level", ("sass", "ptx"))
 @pytest.mark.parametrize("case", WRONG)
 def test_wrong_values_of_printf_are_named(case, level):
     parameters, body, argument, message = WRONG[case]
@@ -32,7 +31,6 @@ def test_wrong_values_of_printf_are_named(case, level):
         launch(parameters, body, argument, level=level)
 
 
-@pytest.mark.parametrize("level", ("sass", "ptx"))
 def test_texts_of_all_spaces_are_printed(level, capsys):
     body = r"""char own[3] = {char(64 + n), 66, 0};
         __shared__ char common[4]; common[0] = 98 + n; common[1] = 0;

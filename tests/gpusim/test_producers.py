@@ -10,7 +10,6 @@ import gpusim
 from gpusim import errors
 from gpusim.engine import compiled
 
-LEVELS = ("sass", "ptx")
 HEAD = """
 __device__ unsigned at(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
 __device__ void arrive(unsigned long long *bar) {
@@ -106,13 +105,11 @@ def engine(request, monkeypatch):
 EXPECTED = (np.arange(160) + 1).reshape(5, 32)[:, ::-1].reshape(-1)
 
 
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("body", [RING, COPIED], ids=["stores", "asynchronous copies"])
 def test_a_ring_of_stages_is_filled_and_freed_in_order(level, body, engine):
     assert run(body, level).tolist() == EXPECTED.tolist()
 
 
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("body", [RING, COPIED], ids=["stores", "asynchronous copies"])
 def test_a_stage_that_is_given_back_before_it_is_read_is_a_race(level, body):
     with pytest.raises(errors.HazardError, match="ring") as caught:
@@ -120,7 +117,6 @@ def test_a_stage_that_is_given_back_before_it_is_read_is_a_race(level, body):
     assert line_of("produce") in caught.value.lines
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_waiting_for_one_stage_acquires_no_other(level):
     early = RING.replace("wait(&full[k % 2], k / 2 % 2);", "if (k % 2 == 0) wait(&full[0], k / 2 % 2);")
     assert early != RING
@@ -129,7 +125,6 @@ def test_waiting_for_one_stage_acquires_no_other(level):
     assert {line_of("produce"), line_of("consume")} <= set(caught.value.lines)
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_stores_behind_the_arrival_are_not_released(level):
     with pytest.raises(errors.HazardError, match="ring"):
         run(swapped("produce", "hand on"), level)
@@ -150,7 +145,6 @@ UNASKED = {
 }
 
 
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("which", UNASKED)
 def test_ended_phase_orders_nothing_for_warps_that_do_not_wait(which, level):
     with pytest.raises(errors.RaceError, match="ring"):
@@ -164,7 +158,6 @@ IN_GLOBAL_MEMORY = f"""
 }}"""
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_waiting_alone_acquires_global_memory(level, engine):
     def alone(others):
         x, out = np.arange(160, dtype=np.int32) + 1, np.zeros(160, np.int32)
@@ -178,6 +171,5 @@ def test_waiting_alone_acquires_global_memory(level, engine):
         alone("out")
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_mbarrier_knowledge_may_be_released_by_a_flag(level, engine):
     assert run(BY_A_FLAG, level)[:32].tolist() == list(range(32, 0, -1))

@@ -229,7 +229,6 @@ def test_a_recursion_without_end_is_named_in_less_than_a_second(threads):
     assert time.process_time() - start < 1
 
 
-@pytest.mark.parametrize("level", ["sass", "ptx"])
 @pytest.mark.parametrize("checks", [True, False])
 def test_a_pointer_to_no_function_is_named_with_its_thread(checks, level):
     source = """typedef int (*Function)(int);
@@ -246,7 +245,6 @@ def test_a_pointer_to_no_function_is_named_with_its_thread(checks, level):
     assert (caught.value.line, caught.value.thread) == (5, (3, 0, 0))
 
 
-@pytest.mark.parametrize("level", ["sass", "ptx"])
 def test_a_pointer_is_to_no_function_where_there_is_none_at_all(level):
     source = """typedef int (*Function)(int);
     __device__ Function none;

@@ -20,7 +20,6 @@ from tests.gpusim.test_instruction_goldens import REFUSED_AS_PTX
 
 CASES_A_KERNEL = 30
 SLOT_BYTES = 8 * LANES  # room for one operand or one result of all threads, whatever its type
-LEVELS = ("ptx", "sass")
 FORMS = {form.name: form for form in instruction_forms.all_forms()}
 # For each shape: which element of its operands' columns an instruction takes, of operand 0, 1, 2, …
 SHAPES = (
@@ -67,7 +66,6 @@ def launched(kernel, level: str, cases: list[Case], columns: list[list[np.ndarra
     return [rows[:, : LANES * width].copy().view(UNSIGNED[width]) for rows, width in zip(out, widths, strict=True)]
 
 
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("first", range(0, len(CASES), CASES_A_KERNEL))
 def test_shape_of_its_operands_does_not_change_a_result(first, level):
     cases = [*CASES.values()][first : first + CASES_A_KERNEL]
@@ -128,7 +126,6 @@ CARRIES = """extern "C" __global__ void kernel(const unsigned *x, const unsigned
 }"""
 
 
-@pytest.mark.parametrize("level", ["ptx", "sass"])
 def test_a_subtraction_leaves_the_carry_of_its_adder(level):
     x, y = np.uint32([5, 7, 9, 0xFFFFFFFF]), np.uint32([5, 9, 7, 1])
     z = np.zeros((4, 3), np.int32)
@@ -138,7 +135,6 @@ def test_a_subtraction_leaves_the_carry_of_its_adder(level):
     assert z.tolist() == [[1, -1, 0], [0, -1, -1], [1, -1, 0], [1, 0, 0]]
 
 
-@pytest.mark.parametrize("level", ["ptx", "sass"])
 def test_numbers_of_128_bits_are_divided(level):
     source = """typedef unsigned __int128 u128;
     extern "C" __global__ void kernel(const unsigned long long *x, unsigned long long *y) {

@@ -303,7 +303,6 @@ VECTOR_SUMS = """extern "C" __global__ void kernel(float *sums, float *before) {
 }"""
 
 
-@pytest.mark.parametrize("level", ["ptx", "sass"])
 def test_a_sum_of_several_floats_updates_each_by_itself(level):
     sums, before = np.arange(68, dtype=np.float32), np.zeros(64, np.float32)
     expected = sums.copy()

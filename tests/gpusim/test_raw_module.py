@@ -34,7 +34,6 @@ def total_and_table(module: gpusim.RawModule) -> list[float]:
     return [*total.tolist(), *values.tolist()]
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_module_variables_are_shared_by_kernels_and_keep_values(level):
     module = gpusim.RawModule(code=COUNTER)
     with gpusim.record(level=level):
@@ -55,7 +54,6 @@ def test_levels_share_variables_and_modules_of_one_source_do_not():
     assert total_and_table(other) == [5, 0, 0, 0, 0]
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_a_kernel_without_parameters_runs(level, capsys):
     source = 'extern "C" __global__ void hello() { printf("hello from %d\\n", threadIdx.x); }'
     module = gpusim.RawModule(code=source)
@@ -139,7 +137,6 @@ def test_an_array_in_another_byte_order_is_refused_in_a_sentence():
 
 
 @pytest.mark.usefixtures("only_what_a_test_makes")
-@pytest.mark.parametrize("level", LEVELS)
 def test_forgotten_kernel_without_references_leaves_nothing(level):
     source = """
         extern "C" __global__ void turn(float *x) {

@@ -72,7 +72,6 @@ def left_by(launch: Callable[[], object]) -> list[str]:
         gc.enable()
 
 
-@pytest.mark.parametrize("level", ("sass", "ptx"))
 @pytest.mark.parametrize("name", NAMES)
 def test_a_launch_leaves_nothing_to_the_collector(name, level, only_what_a_test_makes):
     kernel = KERNELS.get_function(name)

@@ -14,7 +14,6 @@ from gpusim.engine import compiled, convergence
 from gpusim.engine.clock import TAKES
 from helpers.pictures.machine import facts as memories
 
-LEVELS = ("sass", "ptx")
 compiled_engine = pytest.mark.skipif(compiled.library() is None, reason="there is no compiled engine here")
 RECORDED = Path(__file__).parent / "goldens" / "system_sm_90.json"
 
@@ -108,7 +107,6 @@ def launch(level: str, source: str, name: str, grid: int, block: int, *arrays: n
         gpusim.RawModule(code=source, options=options).get_function(name)((grid,), (block,), arrays)
 
 
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize(("producer", "consumer"), [(0, 32), (32, 0)])
 def test_warps_pass_items_through_a_flag_that_they_wait_for(level, producer, consumer):
     x, y = np.arange(20, dtype=np.int32), np.zeros(20, np.int32)
@@ -116,7 +114,6 @@ def test_warps_pass_items_through_a_flag_that_they_wait_for(level, producer, con
     assert y.tolist() == (3 * x).tolist()
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_a_lock_that_blocks_wait_for_is_passed_on(level):
     total = np.zeros(1, np.int32)
     launch(level, LOCK, "count", 24, 32, total)
@@ -124,7 +121,6 @@ def test_a_lock_that_blocks_wait_for_is_passed_on(level):
 
 
 @pytest.mark.skipif(compiled.library() is None, reason="there is no compiled engine here")
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("meanwhile", MEANWHILE.values(), ids=MEANWHILE)
 @pytest.mark.parametrize(("blocks", "threads"), [(1, 32), (4, 128), (16, 128)])
 def test_a_lock_that_each_thread_waits_for_is_taken_by_each(level, meanwhile, blocks, threads):
@@ -180,7 +176,6 @@ WRITE_WHILE_THEY_WAIT = {
 
 @compiled_engine
 @pytest.mark.parametrize("checks", ["off", "raise"])
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("body", WRITE_WHILE_THEY_WAIT.values(), ids=WRITE_WHILE_THEY_WAIT)
 def test_writing_while_waiting_lets_threads_of_the_warp_go_on(body, level, checks):
     source = f'extern "C" __global__ void kernel(int *x) {{ {body} }}'
@@ -195,7 +190,6 @@ def test_writing_while_waiting_lets_threads_of_the_warp_go_on(body, level, check
 
 
 @compiled_engine
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("blocks", [1, 16])
 @pytest.mark.parametrize("items", [300, 2000])
 def test_many_items_through_one_word_are_not_called_endless(items, blocks, level):
@@ -218,7 +212,6 @@ def test_many_items_through_one_word_are_not_called_endless(items, blocks, level
 
 
 @compiled_engine
-@pytest.mark.parametrize("level", LEVELS)
 def test_waiting_for_a_clock_skips_instructions(level):
     source = """extern "C" __global__ void kernel(long long *waited) {
         long long start = clock64(), now;
@@ -231,7 +224,6 @@ def test_waiting_for_a_clock_skips_instructions(level):
 
 
 @compiled_engine
-@pytest.mark.parametrize("level", LEVELS)
 def test_wait_for_a_flag_limited_by_the_clock_ends(level):
     source = """extern "C" __global__ void kernel(volatile int *flag, int *late) {
         long long start = clock64();
@@ -290,7 +282,6 @@ def waited(
 
 
 @compiled_engine
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("limit", [1e5, 1e7, 1e9])
 @pytest.mark.parametrize("look", LOADS.values(), ids=LOADS)
 @pytest.mark.parametrize("between", BETWEEN_LOADS.values(), ids=BETWEEN_LOADS)
@@ -304,7 +295,6 @@ warps_and_blocks = pytest.mark.parametrize(("grid", "block"), [(1, 64), (4, 32)]
 
 
 @compiled_engine
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("limit", [1e6, 1e9])
 @warps_and_blocks
 def test_a_flag_is_seen_that_another_one_sets_in_time(grid, block, limit, level):
@@ -313,7 +303,6 @@ def test_a_flag_is_seen_that_another_one_sets_in_time(grid, block, limit, level)
 
 
 @compiled_engine
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("limit", [1e6, 1e9])
 @warps_and_blocks
 def test_a_flag_that_another_one_sets_too_late_is_not_waited_for(grid, block, limit, level):
@@ -322,7 +311,6 @@ def test_a_flag_that_another_one_sets_too_late_is_not_waited_for(grid, block, li
 
 
 @compiled_engine
-@pytest.mark.parametrize("level", LEVELS)
 def test_flag_set_after_long_work_is_seen(level):
     works = """__shared__ int s[64];
         int y = 1;
@@ -334,7 +322,6 @@ def test_flag_set_after_long_work_is_seen(level):
 
 
 @compiled_engine
-@pytest.mark.parametrize("level", LEVELS)
 def test_timer_goes_on_from_setting_a_flag_to_seeing_it(level):
     source = """__device__ long long timer() {
         long long t; asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t)); return t;
@@ -352,7 +339,6 @@ def test_timer_goes_on_from_setting_a_flag_to_seeing_it(level):
 
 
 @compiled_engine
-@pytest.mark.parametrize("level", LEVELS)
 def test_a_waiting_warps_clock_counts_the_whole_wait(level):
     source = """extern "C" __global__ void kernel(volatile int *flag, long long *took) {
         const long long start = clock64();
@@ -365,7 +351,6 @@ def test_a_waiting_warps_clock_counts_the_whole_wait(level):
 
 
 @compiled_engine
-@pytest.mark.parametrize("level", LEVELS)
 def test_a_clock_shows_the_same_in_both_engines(level, monkeypatch):
     source = """extern "C" __global__ void kernel(long long *shown) {
         shown[0] = clock64();
@@ -387,7 +372,6 @@ def test_a_clock_shows_the_same_in_both_engines(level, monkeypatch):
 
 
 @pytest.mark.skipif(compiled.library() is None, reason="there is no compiled engine here")
-@pytest.mark.parametrize("level", LEVELS)
 def test_threads_reconverge_behind_a_long_loop_without_effect(level):
     source = """extern "C" __global__ void kernel(const int *lengths, int *sums) {
         __shared__ int x[12000];
@@ -406,7 +390,6 @@ def test_threads_reconverge_behind_a_long_loop_without_effect(level):
     assert recording.counters["l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"] == 1
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_blocks_are_served_in_the_order_of_their_tickets(level):
     order = np.zeros(24, np.int32)
     launch(level, TICKETS, "in_order", 24, 64, order)
@@ -433,7 +416,6 @@ def test_threads_of_two_warps_take_a_lock_in_turns_in_ptx_too(name, recorded):
     assert (lock[0], count[0]) == (0, 2 * recorded)
 
 
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("writer", [0, 7])
 def test_blocks_wait_for_another_one_wherever_it_is_in_the_grid(level, writer):
     y = np.zeros(9, np.int32)
@@ -441,7 +423,6 @@ def test_blocks_wait_for_another_one_wherever_it_is_in_the_grid(level, writer):
     assert y.tolist() == [0 if block == writer else 7 for block in range(8)] + [7]
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_a_loop_that_is_never_ended_is_still_reported(level):
     source = 'extern "C" __global__ void endless(volatile int *flag) { if (threadIdx.x) while (!*flag) { } }'
     with pytest.raises(errors.StepLimitExceeded), gpusim.sanitize(max_instructions=20_000):
@@ -541,7 +522,6 @@ def test_a_waiting_loop_that_counts_is_reported_in_a_second():
     assert TOOK[-1] < 1
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_grid_barrier_orders_blocks_with_checks(level):
     # More threads than the NumPy engine otherwise takes at once, and reads that make the checks look twice.
     source = """extern "C" __global__ void kernel(int *count, int *a, int *out) {

@@ -54,7 +54,6 @@ def test_variables_lie_where_the_machine_code_has_them(name, options):
     assert accessed(kernel, "ptx") == expected
 
 
-@pytest.mark.parametrize("level", ["ptx", "sass"])
 def test_a_function_may_wait_for_a_flag_and_another_may_raise_it(level):
     source = """
     __noinline__ __device__ void raise(volatile int *flag) {
@@ -75,7 +74,6 @@ def test_a_function_may_wait_for_a_flag_and_another_may_raise_it(level):
     assert o.tolist() == [5, 7]
 
 
-@pytest.mark.parametrize("level", ["ptx", "sass"])
 def test_variables_stored_at_once_are_no_neighbours(level):
     source = """
     extern "C" __global__ void kernel(int *o) {

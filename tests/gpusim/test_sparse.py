@@ -117,7 +117,6 @@ MULTIPLY = """extern "C" __global__ void kernel(const unsigned *A, const unsigne
 }"""
 
 
-@pytest.mark.parametrize("level", ("sass", "ptx"))
 def test_sparse_pairs_multiply_their_neighbours_of_b(level):
     random = np.random.default_rng(3)
     dense = np.zeros((16, 8, 4))

@@ -44,7 +44,6 @@ def test_blocks_are_dealt_out_to_the_multiprocessors_one_by_one():
 
 
 @pytest.mark.parametrize(("arch", "sms", "warps"), [("sm_75", 40, 32), ("sm_90", 132, 64), ("sm_120", 170, 48)])
-@pytest.mark.parametrize("level", ["sass", "ptx"])
 def test_kernel_reads_its_counts_of_sms_warps_and_memory(level, arch, sms, warps):
     registers = ("%nsmid", "%nwarpid", "%warpid", "%dynamic_smem_size")
     asks = "".join(
@@ -167,7 +166,6 @@ def test_two_halves_are_added_by_one_atomic_wherever_they_lie(space):
     assert sums.tolist() == [32, 64]
 
 
-@pytest.mark.parametrize("level", ["sass", "ptx"])
 def test_bytes_are_permuted_in_every_mode_as_the_ptx_manual_says(level):
     # PTX ISA, 'prmt', table of modes: the bytes of (b:a), most significant first, for each selector.
     manual = {

@@ -399,7 +399,6 @@ def test_fp8_tensor_cores_add_as_their_architecture_was_recorded(arch, left, rig
         np.testing.assert_array_equal(np.isposinf(D), np.isposinf(plain))
 
 
-@pytest.mark.parametrize("level", ["sass", "ptx"])
 @pytest.mark.parametrize("transposed", [False, True])
 def test_matrices_are_stored_loaded_and_transposed_as_ptx_says(level, transposed):
     words = np.arange(256, dtype=np.uint16).view(np.uint32)

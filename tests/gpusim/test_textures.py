@@ -23,11 +23,6 @@ def golden():
     return textures.golden()
 
 
-@pytest.fixture(autouse=True)
-def on_the_simulator(monkeypatch):
-    monkeypatch.setenv("GEMM_COURSE_BACKEND", "simulator")
-
-
 def of_the_unit(call: str, element: str, handle, places) -> np.ndarray:
     """What the simulator's texture unit answers without a kernel, as a kernel writes it."""
     texture = engine.OBJECTS.find(handle.ptr)
@@ -61,7 +56,6 @@ def test_the_texture_unit_answers_what_the_gpu_answered(golden, family):
     assert not wrong
 
 
-@pytest.mark.parametrize("level", ["sass", "ptx"])
 def test_the_compiled_engine_reads_textures_as_on_the_gpu(golden, monkeypatch, level):
     def refuse(*_):
         raise AssertionError("executed by NumPy")
@@ -79,7 +73,6 @@ def test_the_compiled_engine_reads_textures_as_on_the_gpu(golden, monkeypatch, l
     assert not wrong
 
 
-@pytest.mark.parametrize("level", ["sass", "ptx"])
 def test_every_call_reads_textures_as_on_the_gpu(golden, level):
     one_of_each = {(case.call, case.element): case for case in CASES.values()}
     reads = {(read.call, read.element): read for read in OTHERS.values()}
@@ -94,7 +87,6 @@ def test_every_call_reads_textures_as_on_the_gpu(golden, level):
     assert not wrong
 
 
-@pytest.mark.parametrize("level", ["sass", "ptx"])
 def test_kernels_read_and_write_surfaces_as_on_the_gpu(golden, monkeypatch, level):
     monkeypatch.setattr(engine, "_objects", None)  # the engine in NumPy has none
     wrong = []
@@ -161,7 +153,6 @@ def test_an_array_can_be_written_between_launches():
         assert out[0] == value
 
 
-@pytest.mark.parametrize("level", ["sass", "ptx"])
 @pytest.mark.parametrize(
     ("column", "row", "error", "said"),
     [
@@ -178,7 +169,6 @@ def test_a_write_outside_of_a_surface_is_named_with_its_line(level, column, row,
     assert caught.value.line == 2
 
 
-@pytest.mark.parametrize("level", ["sass", "ptx"])
 def test_lanes_may_read_textures_and_surfaces_of_their_own(level):
     source = """using Texture = cudaTextureObject_t;
     extern "C" __global__ void read(const Texture *t, const cudaSurfaceObject_t *s, float *out) {
@@ -196,7 +186,6 @@ def test_lanes_may_read_textures_and_surfaces_of_their_own(level):
     np.testing.assert_array_equal(out, i % 8 + 100 * (i * 5 % 3) + i % 4 + 100 * (i % 2))
 
 
-@pytest.mark.parametrize("level", ["sass", "ptx"])
 def test_a_texture_that_is_gone_is_named(level):
     handle = texture(float_array(8))
     number = np.uint64(handle.ptr)

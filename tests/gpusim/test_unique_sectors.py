@@ -40,7 +40,6 @@ def by_block() -> dict[str, list[set[int]]]:
 
 
 @pytest.mark.parametrize("options", [{"unique_sectors": True}, {"blocks": "all"}], ids=["bitmaps", "traces"])
-@pytest.mark.parametrize("level", ["ptx", "sass"])
 def test_each_sector_is_counted_once_a_block_and_once_a_grid(level, options):
     recording, expected = record(level, **options), by_block()
     for array, blocks in expected.items():

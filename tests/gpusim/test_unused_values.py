@@ -8,8 +8,6 @@ from gpusim import errors
 from gpusim.engine.run import Launch
 from helpers import gpu
 
-LEVELS = ("sass", "ptx")
-
 
 def launch(body: str, parameters: str, *args, level: str, threads: int = 32, blocks: int = 1, before: str = "") -> None:
     source = f'{before}extern "C" __global__ void k({parameters}) {{\n{body}\n}}\n'
@@ -17,7 +15,6 @@ def launch(body: str, parameters: str, *args, level: str, threads: int = 32, blo
         gpusim.RawModule(code=source).get_function("k")((blocks,), (threads,), args)
 
 
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize(("guard", "is_right"), [("inside ? v : 0.0f", True), ("inside ? 0.0f : v", False)])
 def test_of_two_values_the_one_that_is_not_taken_may_be_anything(level, guard, is_right):
     n, x, out = np.int32(40), gpu.asarray(np.arange(1, 65, dtype=np.float32)), gpu.zeros(64, np.float32)
@@ -38,7 +35,6 @@ def test_of_two_values_the_one_that_is_not_taken_may_be_anything(level, guard, i
             launch(body, *arguments, level=level, threads=64)
 
 
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize(
     ("condition", "is_right"),
     [
@@ -70,7 +66,6 @@ def test_comparison_may_be_of_anything_if_another_decides_alone(level, condition
             launch(body, *arguments, level=level, threads=64)
 
 
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("use", ["o[t] = (v > 0) & (w > 0);", "if (v > 0) o[t] = 1;", "if (w > v) return; o[t] = 1;"])
 def test_neither_of_two_unwritten_values_excuses_the_other(level, use):
     body = f"""
@@ -81,7 +76,6 @@ def test_neither_of_two_unwritten_values_excuses_the_other(level, use):
         launch(body, "int* o", gpu.zeros(32, np.int32), level=level)
 
 
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("last", ["v.z", "v.w"])
 def test_of_four_floats_at_the_end_of_an_array_two_may_be_used(level, last):
     out = gpu.zeros(4, np.float32)
@@ -100,7 +94,6 @@ def test_of_four_floats_at_the_end_of_an_array_two_may_be_used(level, last):
             launch(body, "float* o", out, level=level)
 
 
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("sets_number", [True, False])
 def test_struct_is_copied_with_padding_but_not_without_a_member(level, sets_number):
     out = gpu.zeros(64, np.int32)
@@ -146,7 +139,6 @@ def test_wide_load_may_begin_before_the_array_if_that_is_unused():
     assert total[0] == 256
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_unwritten_halves_are_found_as_floats_are(level):
     with pytest.raises(errors.UninitializedRead, match=r"reads x\[0\], which was never written"):
         launch("o[threadIdx.x] = __hadd(x[threadIdx.x], x[threadIdx.x]);", "__half* o, const __half* x",
@@ -164,7 +156,6 @@ EXCHANGES = """
     o[threadIdx.x] += a[31 - threadIdx.x]{used};"""
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_an_exchange_whose_old_value_is_unused_is_a_store(level):
     body, out = EXCHANGES, gpu.zeros(32, np.int32)
     launch(body.format(used=""), "int* o, int* a", out, gpu.empty(32, np.int32), level=level)
@@ -189,7 +180,6 @@ extern "C" __global__ void k(int* data) {
 """
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_merge_may_compare_the_key_behind_the_last_if_unused(level):
     keys = np.random.default_rng(0).permutation(192).astype(np.int32)
     with gpusim.record(level=level):
@@ -230,7 +220,6 @@ def solve(n: int, level: str, checks: bool = True, **parts: str) -> tuple[np.nda
     return x, np.linalg.solve(np.eye(n) + L, right)
 
 
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("checks", [True, False])
 @pytest.mark.parametrize("n", [3, 5, 6, 22])
 def test_unused_loads_beyond_an_arrays_end_are_no_error(n, checks, level, monkeypatch):
@@ -246,7 +235,6 @@ def test_wide_load_ignores_an_unused_neighbour_under_write():
     assert np.allclose(x, expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize(
     ("shared", "said"), [("__shared__ float w[6];", r"outside w: w\[6\], but w has 6 elements"),
                          ("extern __shared__ float w[];", "at byte 24 of shared memory, which has 24 bytes")],

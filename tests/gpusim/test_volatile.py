@@ -12,7 +12,6 @@ from gpusim.compiler import compile, ptx
 from gpusim.engine.run import Launch
 from gpusim.symbols.memory_order import Strength, Waits, of_statements
 
-LEVELS = ("sass", "ptx")
 I32 = np.int32
 
 
@@ -78,7 +77,6 @@ def chained(how, level, fence):
     return out
 
 
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("how", FLAGS)
 def test_shared_flag_orders_data_without_the_numpy_engine(how, level, monkeypatch):
     monkeypatch.setattr(Launch, "run", lambda launch: pytest.fail("the engine in NumPy runs it, too"))
@@ -86,7 +84,6 @@ def test_shared_flag_orders_data_without_the_numpy_engine(how, level, monkeypatc
 
 
 @pytest.mark.table(keep=4)
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("how", FLAGS)
 def test_missing_fence_makes_the_data_a_race_but_not_the_flag(how, level):
     with pytest.raises(errors.RaceError, match="data") as caught:
@@ -113,7 +110,6 @@ extern "C" __global__ void kernel(const int *x, int *out) {
 }"""
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_a_flag_and_its_data_on_one_line_are_distinguished(level, monkeypatch):
     with pytest.raises(errors.RaceError, match="data"):
         launched(ON_ONE_LINE.replace("__threadfence_block();", ""), level, 256)
@@ -159,7 +155,6 @@ def reduced(level, what, step):
     return launched(source, level)[0]
 
 
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("what", OTHERS)
 def test_volatile_does_not_keep_the_lanes_of_a_warp_in_step(level, what):
     with pytest.raises(errors.RaceError, match="shared memory") as caught:
@@ -169,7 +164,6 @@ def test_volatile_does_not_keep_the_lanes_of_a_warp_in_step(level, what):
     assert reduced(level, what, SYNCHRONISED) == sum(range(1, 65))
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_volatile_read_of_an_atomic_counter_is_no_race(level):
     source = """
 extern "C" __global__ void kernel(const int *x, int *out) {
@@ -184,7 +178,6 @@ extern "C" __global__ void kernel(const int *x, int *out) {
         launched(source.replace("LOOK", "count"), level)
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_waiting_thread_may_load_before_the_change_exists(level):
     source = """
 extern "C" __global__ void kernel(const int *x, int *out) {
@@ -218,7 +211,6 @@ BEGUN = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("where", BEGUN)
 @pytest.mark.parametrize("fence", ("", "__threadfence();"))
 def test_counter_whose_first_value_is_not_awaited_is_a_race(level, where, fence):
@@ -239,7 +231,6 @@ extern "C" __global__ void kernel(const int *x, int *out) {{
     assert set(caught.value.lines) == {4, 6}
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_flag_alone_needs_no_fence_shared_polls_need_a_barrier(level):
     source = """
 extern "C" __global__ void kernel(const int *x, int *out) {
@@ -317,7 +308,6 @@ IN_FUNCTIONS = {  # how a flag is raised and waited for
 }
 
 
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("how", IN_FUNCTIONS)
 def test_flag_is_recognised_when_a_called_function_handles_it(how, level):
     source = f"""
@@ -345,7 +335,6 @@ def test_flag_is_recognised_when_a_called_function_handles_it(how, level):
     assert {finding.lines for finding in caught.value.report.findings} == {(11, 17)}
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_unrolled_search_with_early_end_is_no_race(level):
     source = """
     extern "C" __global__ void kernel(const int *x, int *out) {
@@ -362,7 +351,6 @@ def test_unrolled_search_with_early_end_is_no_race(level):
         launched(source.replace("__syncthreads();", "", 1), level)
 
 
-@pytest.mark.parametrize("level", LEVELS)
 def test_a_called_function_that_relies_on_lanes_in_step_is_found(level):
     source = """
     __device__ __noinline__ void reduce(volatile int *s, int t) { s[t] += s[t + 16]; s[t] += s[t + 8]; }

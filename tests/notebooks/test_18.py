@@ -157,3 +157,9 @@ def test_more_is_lost_around_mma_sync_than_by_it():
         ours, rival, _, alone = (cell.replace("\u202f", "") for cell in row[2:])
         if row[0] in ("bf16 NN", "f16 TN", "s8 NT"):
             assert int(ours) - int(alone) > int(alone) - int(rival) > 0
+
+
+@pytest.mark.parametrize("table", [n18.fused_table, n18.grouped_table, n18.convolution_table])
+def test_tables_of_times_have_the_share_of_the_roof(table):
+    shares = [int(row[-1].rstrip("%")) for row in table().rows]
+    assert table().header[-1] == "of the roof" and all(0 < share < 90 for share in shares)

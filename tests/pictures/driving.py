@@ -1,4 +1,4 @@
-"""Drive an explorer in a test: to every end of its controls' ranges, and at random; and count living figures."""
+"""Drive an explorer in a test: to every end of its controls' ranges, and at random."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ def drive(explorer: Any, monkeypatch: pytest.MonkeyPatch, settings: int = 50, se
 
     A setting that is answered by a sentence is taken back, so that most of the settings show a picture.
 
-    Pictures are drawn but not made into a PNG, which takes longest and is the same for all.
+    Pictures are drawn but not made into a PNG, which takes longest and is the same for all. None of them is kept.
     """
     monkeypatch.setattr(theme.Figure, "png", lambda drawn: PNG)
-    seen: Counter[str] = Counter()
+    before, seen = _living_figures(), Counter[str]()
     for control in explorer.controls:
         for setting in moving.ends(control):
             seen[moving.move(explorer, control, setting)] += 1
     seen.update(moving.random_moves(explorer, settings, seed))
+    assert _living_figures() <= before
     return seen
 
 
@@ -35,7 +36,7 @@ def shown(explorer: Any) -> str:
     return moving.shown(explorer.stage)
 
 
-def living_figures() -> int:
+def _living_figures() -> int:
     """Figures that were not freed."""
     gc.collect()
     return sum(isinstance(thing, theme.Figure) for thing in gc.get_objects())

@@ -27,6 +27,16 @@ def coalesced() -> list[WarpAccess]:
     return [access("A", "ld", 0), access("B", "ld", LANES), access("C", "st", LANES)]
 
 
+def plain(text: str) -> str:
+    """A text with ordinary spaces alone."""
+    return text.replace("\u00a0", " ").replace("\u202f", " ")
+
+
+def words(drawn) -> list[str]:
+    """The texts of a figure with one pair of axes."""
+    return [text.get_text() for text in drawn.axes[0].texts]
+
+
 def boxes_of(drawn, label: str) -> list[np.ndarray]:
     """The corners of all boxes of a figure's first axes with this label: those of collections, and of a single path."""
     artists = [artist for artist in drawn.axes[0].get_children() if artist.get_label() == label]

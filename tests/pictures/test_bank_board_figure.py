@@ -8,10 +8,7 @@ from helpers.pictures import theme
 from helpers.pictures.bank_board import figure as picture
 from helpers.pictures.bank_board.figure import bank_board_figure, bank_boards_figure, lanes_text
 from tests.pictures.facts_data import LANES, shared_access as access, transposed
-
-
-def plain(text: str) -> str:
-    return text.replace("\u00a0", " ").replace("\u202f", " ")
+from tests.pictures.figure_data import plain
 
 
 def cells(drawn, label: str) -> np.ndarray:

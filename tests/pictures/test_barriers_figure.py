@@ -7,15 +7,12 @@ import pytest
 
 from helpers.pictures.barriers.figure import race_figure
 from helpers.pictures.tile_phases.facts import Race
+from tests.pictures.figure_data import words
 
 STORE, READ = "As[y][x] = *A; // load", "acc += As[y][k];"
 RACE = Race("the first __syncthreads()", "As[5][6]", (1, 0, 0), 21, (6, 5, 0), STORE, 29, (3, 5, 0), READ)
 NEXT = replace(RACE, missing="the second __syncthreads()", overwrites=True)
 BLOCK = (8, 8, 1)
-
-
-def words(drawn) -> list[str]:
-    return [text.get_text() for text in drawn.axes[0].texts]
 
 
 def events(drawn) -> list[float]:

@@ -4,15 +4,12 @@ import pytest
 
 from helpers.pictures.diff.figure import Moved, step
 from helpers.pictures.source_diff import source_diff
+from tests.pictures.figure_data import plain
 
 NAMES = ("one", "two")
 DIFF = source_diff("a\nb\nc", "a\nB\nc", NAMES)
 OLD = {"instructions": 1000, "sectors": 320, "conflicts": 70, "registers": 32, "copies": 0}
 NEW = {"instructions": 1002, "sectors": 40, "conflicts": 0, "registers": 60, "copies": 5}
-
-
-def plain(text: str) -> str:
-    return text.replace("\u00a0", " ").replace("\u202f", " ")
 
 
 def test_moved_counters_are_listed_by_distance_the_rest_counted():

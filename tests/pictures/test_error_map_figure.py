@@ -76,3 +76,9 @@ def test_first_wrong_element_is_visible_however_small():
         frame = next(artist for artist in figure.axes[0].get_children() if artist.get_label() == "first")
         corners = frame.get_paths()[0].vertices
         assert np.ptp(corners[:, 0]) == pytest.approx(side)
+
+
+def test_what_several_threads_store_is_counted_in_the_caption():
+    wrong = mask(8, 8, slice(0, 2))
+    shown = ErrorMap("C", wrong, np.zeros_like(wrong), (0, 0), (8, 8), mask(8, 8, slice(0, 1)))
+    assert caption(shown).endswith("; 8 of them are stored by several threads.")

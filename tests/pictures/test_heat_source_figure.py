@@ -11,6 +11,7 @@ from helpers import run
 from helpers.pictures import theme
 from helpers.pictures.heat_source.facts import LineCost, line_costs, source_costs
 from helpers.pictures.heat_source.figure import _HEAT, HeatSource, heat_source
+from tests.pictures.figure_data import plain
 
 SOURCE = "// 1\n// 2\n// 3\n// 4\nx = A[i];\ns[i] = x;\ny = s[j];\ny <z> & w;\n}\n"
 BY_LINE = [
@@ -29,10 +30,6 @@ def of(ptx: dict | None = None, sass: dict | None = None) -> HeatSource:
 @pytest.fixture
 def source() -> HeatSource:
     return of(PTX, SASS)
-
-
-def plain(text: str) -> str:
-    return text.replace("\u00a0", " ").replace("\u202f", " ")
 
 
 def test_every_line_has_the_counts_of_the_recording(source):

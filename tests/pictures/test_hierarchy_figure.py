@@ -9,10 +9,7 @@ from helpers.pictures.hierarchy import figure as picture
 from helpers.pictures.hierarchy.facts import NO_THREAD, Hierarchy
 from helpers.pictures.hierarchy.figure import hierarchy_figure, lane_maps_figure, rectangles
 from tests.pictures.facts_data import hierarchy as tiled
-
-
-def plain(text: str) -> str:
-    return text.replace("\u00a0", " ").replace("\u202f", " ")
+from tests.pictures.figure_data import plain
 
 
 def image(drawn, label: str) -> np.ndarray:

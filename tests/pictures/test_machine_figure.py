@@ -10,15 +10,12 @@ from helpers.pictures.machine.figure import A_FLOAT, HERE_A_FLOAT, here_figure, 
 from helpers.pictures.scheduler import model as latency
 from helpers.plan import Mark
 from helpers.recordings import NoRecording
+from tests.pictures.figure_data import words
 
 
 @pytest.fixture(scope="module")
 def h200():
     return machine()
-
-
-def words(drawn):
-    return [text.get_text() for text in drawn.axes[0].texts]
 
 
 def labelled(drawn, label):

@@ -6,13 +6,9 @@ import pytest
 from helpers.pictures.pipeline import figure as picture
 from helpers.pictures.pipeline.figure import comparison, pipeline_figure, pipelines_figure
 from helpers.pictures.pipeline.model import Pipeline, Work, steady_state, timeline
-from tests.pictures.figure_data import boxes_of
+from tests.pictures.figure_data import boxes_of, plain
 
 WORK = Work(20, 20, 160)
-
-
-def plain(text: str) -> str:
-    return text.replace("\u00a0", " ").replace("\u202f", " ")
 
 
 def extents(drawn, label: str) -> np.ndarray:

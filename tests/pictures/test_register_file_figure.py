@@ -5,6 +5,7 @@ import pytest
 from helpers.pictures.register_file.figure import SHOWN, ports_figure, queues_figure
 from helpers.pictures.register_file.model import asked_of, in_order, queue
 from helpers.pictures.register_file.write_port import cycles
+from tests.pictures.figure_data import words
 
 
 def shown(registers):
@@ -14,10 +15,6 @@ def shown(registers):
 
 def words_of(drawn):
     return drawn.caption.replace("\u00a0", " ")
-
-
-def words(drawn):
-    return [text.get_text() for text in drawn.axes[0].texts]
 
 
 def test_each_operand_stands_once_under_a_bank_or_at_hand():

@@ -93,7 +93,9 @@ def test_a_kernel_that_is_not_shown_cannot_be_explained():
 
 def test_shapes_side_by_side_each_have_their_intensity():
     drawn = rooflines_figure([Roofline(H200, shape, ()) for shape in ((1, 4096, 4096), (4096, 4096, 4096))], "two")
-    assert drawn.caption.startswith("Every byte moved once – 1×4096×4096: 0.5 FLOP/B, memory limits; 4096³: 683 FLOP/B")
+    assert drawn.caption.startswith(
+        "Every byte moved once, β = 0 – 1×4096×4096: 0.5 FLOP/B, memory limits; 4096³: 683 FLOP/B"
+    )
     with pytest.raises(ValueError, match="at least one"):
         rooflines_figure([], "none")
 

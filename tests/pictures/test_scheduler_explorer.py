@@ -10,16 +10,12 @@ from helpers.pictures.scheduler import explorer as scheduler
 from helpers.pictures.scheduler.explorer import MOST_WARPS, Choice
 from helpers.pictures.scheduler.figure import FIGURE_HEIGHT, schedulers_figure
 from tests.pictures.driving import drive
-from tests.pictures.figure_data import boxes_of
+from tests.pictures.figure_data import boxes_of, plain
 
 
 def labelled(drawn, label: str) -> int:
     """How many shapes the artist with this label has."""
     return len(boxes_of(drawn, label))
-
-
-def plain(text: str) -> str:
-    return text.replace("\u00a0", " ").replace("\u202f", " ")
 
 
 def test_too_few_warps_idle_and_the_caption_says_how_many_do():

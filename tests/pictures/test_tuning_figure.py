@@ -7,11 +7,7 @@ from helpers.pictures.tuning import figure as picture
 from helpers.pictures.tuning.facts import Configuration, Landscape
 from helpers.pictures.tuning.figure import landscape_figure, landscapes_figure
 from tests.pictures.facts_data import MEASURED, RULE, predicted
-from tests.pictures.figure_data import boxes_of
-
-
-def plain(text: str) -> str:
-    return text.replace("\u00a0", " ").replace("\u202f", " ")
+from tests.pictures.figure_data import boxes_of, plain
 
 
 def boxes(drawn, label: str) -> list[tuple[float, float]]:

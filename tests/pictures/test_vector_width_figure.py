@@ -7,14 +7,11 @@ from helpers.pictures import theme
 from helpers.pictures.vector_width import figure as picture
 from helpers.pictures.vector_width.facts import LineCode, Way
 from helpers.pictures.vector_width.figure import opcodes, vector_width_figure, widths_figure
+from tests.pictures.figure_data import plain
 
 SCALAR = LineCode(2, "c[i] = a[i];", ("ld.global.f32 %f1, [%rd1]",) * 4, ("LDG.E R1, [R2]",) * 4, "A")
 VECTOR = LineCode(2, "c[i] = a[i];", ("ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1]",), ("LDG.E.128 R4, [R2]",), "A")
 WAYS = (Way("float", 4, 16), Way("own", 4, 64), Way("float4", 1, 16))
-
-
-def plain(text: str) -> str:
-    return text.replace("\u00a0", " ").replace("\u202f", " ")
 
 
 def texts(drawn) -> list[str]:

@@ -6,7 +6,7 @@ import pytest
 
 from gemm_kernels import LADDER, UPPER, at_shape, autotuned, get
 from gpusim import devices
-from helpers import gpu, recordings
+from helpers import recordings
 from helpers.measure import Measurement, Timing, geometric_mean, performance
 from helpers.measure.provenance import code_sha256
 from helpers.recordings.suites import (
@@ -22,10 +22,7 @@ from helpers.recordings.suites import (
 from helpers.tools.measuring.counters import METRICS, parse
 from helpers.tools.measuring.record import record_golden
 
-
-@pytest.fixture(autouse=True)
-def on_the_simulator(monkeypatch):
-    monkeypatch.setenv(gpu.BACKEND_VARIABLE, "simulator")
+pytestmark = pytest.mark.usefixtures("on_the_simulator")
 
 
 def measurement(kernel="naive", size=128, ms=2.0, cublas_ms=1.0, params=None):

@@ -87,4 +87,6 @@ def check_number(
     for slip in slips:
         if math.isclose(answer, slip.answer, rel_tol=tolerance):
             return Verdict(False, f"{given}: not yet. {slip.because}")
+    if expected in (math.floor(answer), math.ceil(answer)):
+        return Verdict(False, f"{given}: not yet. A whole number is asked for: is it the one below, or the one above?")
     return Verdict(False, f"{given}: not yet, it is {'less' if answer > expected else 'more'} than that.")

@@ -12,6 +12,7 @@ from helpers.exercises.framework import integers, text_slips
 BUILT_IN = (
     "threadIdx", "blockIdx", "blockDim", "gridDim", "__syncthreads", "__syncwarp", "__shared__", "reinterpret_cast",
 )  # fmt: skip
+MOST_LETTERS = 2  # of a name that a loop may count by
 Span = tuple[int, int]  # a part of the text: where it begins, and where it ends
 
 
@@ -23,13 +24,14 @@ def explanation(message: str, source: str, solution: str = "") -> str:
     for sentence in (_define_with_semicolon(source), _comment_in_formula(source)):
         if sentence:
             return sentence
-    if "modifiable lvalue" in message and (sentence := text_slips.explanation(source)):
+    if "modifiable lvalue" in message and (sentence := text_slips.explanation(source) or _constant(message, source)):
         return sentence
     if sentence := _sized_at_launch(message, source, solution):
         return sentence
-    for pattern, explain in _COMPILER:
-        if (match := re.search(pattern, message)) and (sentence := explain(match, source)):
-            return sentence
+    for error in message.split("\n\n"):  # the first one is often the cause of the others
+        for pattern, explain in _COMPILER:
+            if (match := re.search(pattern, error)) and (sentence := explain(match, source)):
+                return sentence
     return ""
 
 
@@ -117,10 +119,15 @@ def _unknown_name(match: re.Match[str], source: str) -> str:
     it is another name."""
     name, text = match[1], text_slips.without_comments(source)
     use = _use(match.string, text, name)
+    if re.match(rf"{name}\s*=(?!=)", text[use:]) and re.search(r"[;{}(]\s*$", text[:use]):
+        return ""  # its type is missing, which the message says
     return (
         _of_a_loop(text, name, use)
         or _of_a_declaration(text, name, use)
+        or _of_another_counter(text, name, use)
         or _other_spelling(text, name)
+        or _of_formulas(text, name)
+        or _of_another_kernel(text, name)
     )  # fmt: skip
 
 
@@ -165,7 +172,10 @@ def _of_a_declaration(text: str, name: str, use: int) -> str:
         where = f"behind its use in line {due}" if line == due else f"below line {due}, where it is used"
         return f"{name} is declared in line {line}, {where}: C++ reads from top to bottom. Declare it first."
     above = [part for part in declared if part.position < use]
-    if not above:
+    if declared and not above:
+        line = _line(text, declared[0].position)
+        return f"{name} is declared in line {line} alone, inside of other braces, and is known there only."
+    if not above or any(part.scope[0] < use < part.scope[1] for part in above):
         return ""
     last = above[-1]
     line = _line(text, last.position)
@@ -187,12 +197,129 @@ def _swallowed(text: str, name: str, line: int, head: str, position: int) -> str
     return f"{sentence} Declare {name} before, and set it there."
 
 
+def _of_another_counter(text: str, name: str, use: int) -> str:
+    """That a loop counts by a name which its body does not have, while the body has one that is not declared."""
+    for head in re.finditer(r"\bfor\s*\(\s*(?:const\s+|unsigned\s+)*(?:int|size_t|unsigned|auto)\s+(\w+)", text):
+        opened = text.index("(", head.start()) + 1
+        inside, behind = integers.bracketed(text[opened:])
+        rest = behind.lstrip()
+        body = integers.bracketed(rest[1:], "{}")[0] if rest.startswith("{") else rest.partition(";")[0]
+        begins = len(text) - len(rest)
+        here = opened <= use <= opened + len(inside) or begins <= use <= begins + len(body) + 1
+        if here and len(name) <= MOST_LETTERS and not re.search(rf"\b{head[1]}\b", body):
+            line = _line(text, head.start())
+            return (
+                f"The loop in line {line} counts by {head[1]}, and what it repeats has {name}, which is declared "
+                "nowhere: call both the same."
+            )
+    return ""
+
+
+# How formulas call what CUDA calls otherwise.
+_IN_FORMULAS = {
+    **{axis: ("this thread's place in its block", f"threadIdx.{axis}") for axis in "xyz"},
+    **{f"b{axis}": (f"the threads of a block along {axis}", f"blockDim.{axis}") for axis in "xyz"},
+}
+
+
+def _of_formulas(text: str, name: str) -> str:
+    """What CUDA calls a quantity of a formula."""
+    names = [
+        other
+        for other in _IN_FORMULAS
+        if re.search(rf"(?<![\w.]){other}\b", text)
+        and not re.search(rf"\b(?!return\b)\w+[\s*&]+{other}\s*[=;,)[]", text)  # declared
+    ]
+    if name not in names:
+        return ""
+    means = ", ".join(f"{other} is {_IN_FORMULAS[other][1]}" for other in names)
+    return f"{name} is declared nowhere in this kernel. What a formula calls so has another name in CUDA: {means}."
+
+
+def _of_another_kernel(text: str, name: str) -> str:
+    """That nothing of this kernel is called so, with what it has."""
+    kernel = text[max(text.rfind("__global__"), 0) :]
+    has = [
+        other
+        for match in _TYPE.finditer(kernel.partition("{")[2])
+        for part in integers.parts(kernel.partition("{")[2][match.end() :].partition(";")[0])
+        if (other := (re.match(r"[\s*]*(\w+)", part) or [""])[1])
+    ]
+    names = list(dict.fromkeys(has))
+    if "__global__" not in text or not names or re.search(rf"(?<![\w.]){name}\s*(?:\(|::|<\s*\w+\s*>)", text):
+        return ""  # a function, a type
+    declares = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+    return f"Nothing in this kernel is called {name}; it declares {declares}."
+
+
 def _other_spelling(text: str, name: str) -> str:
     """A name of the text, or of CUDA, that is spelled much like one that is not known."""
     names = {*BUILT_IN, *re.findall(r"\b[A-Za-z_]\w*\b", text)} - {name}
     near = difflib.get_close_matches(name, sorted(names), n=1, cutoff=0.8)
+    if len(name) == 1:
+        return ""  # every letter is another name
     same = [word for word in sorted(names) if word.lower() == name.lower()]
     return f"Did you mean {(same or near)[0]}?" if same or near else ""
+
+
+# --- what cannot be changed, and what cannot count
+
+
+_CARET = re.compile(r":(\d+): error: [^\n]*\n *\d+ \| ([^\n]*)\n *\| ( *)\^")
+
+
+def _pointed_at(message: str) -> tuple[int, str, int] | None:
+    """(line, its text, column from 0) of the first error."""
+    pointed = _CARET.search(message)
+    return (int(pointed[1]), pointed[2], len(pointed[3])) if pointed else None
+
+
+def _constant(message: str, source: str) -> str:
+    """That a kernel changes what it has declared const, or stores into an array that it may only read."""
+    pointed, text = _pointed_at(message), text_slips.without_comments(source)
+    name = re.match(r"[A-Za-z_]\w*", pointed[1][pointed[2] :]) if pointed else None
+    if name is None:
+        return ""
+    word = name[0]
+    if given := re.search(rf"\bconst\s+\w+\s*\*\s*(?:__restrict__\s+)?{word}\b", text):
+        results = _results(text)
+        into = f" The result goes into {results[-1]}." if results else ""
+        return f"{word} is a {' '.join(given[0].split())}: the kernel may read it, and not store into it.{into}"
+    declared = re.search(rf"\bconst\s+(?:unsigned\s+)?\w+\s+(?:\w+\s*=[^;,]*,\s*)*{word}\s*=", text)
+    if declared is None:
+        return ""
+    loop = re.search(rf"\bfor\s*\(\s*{word}\s*=", pointed[1])  # type: ignore[index]
+    advice = (
+        "A loop needs a variable of its own, for (int …), and a thread that has one element needs no loop."
+        if loop
+        else f"Leave const out in line {_line(text, declared.start())} if it is to change."
+    )
+    return f"{word} is const (line {_line(text, declared.start())}): it keeps its first value. {advice}"
+
+
+def _results(text: str) -> list[str]:
+    """The arrays that the last kernel of a text may store into."""
+    head = text[max(text.rfind("__global__"), 0) :].partition("{")[0]
+    return re.findall(r"(?<!const )\bfloat\s*\*\s*(?:__restrict__\s*)?(\w+)", head)
+
+
+def _no_integer(match: re.Match[str], source: str) -> str:
+    """That an index is made with a variable of type float."""
+    pointed, text = _pointed_at(match.string), text_slips.without_comments(source)
+    if pointed is None:
+        return ""
+    _, line, column = pointed
+    begin = line.rfind("[", 0, column + 1) + 1
+    index = integers.bracketed(line[begin:], "[]")[0] if begin else line[column:]
+    index = re.sub(r"\w+\s*\[[^][]*\]", "", index)
+    for name in re.findall(r"(?<![\w.])[A-Za-z_]\w*\b(?!\s*\()", index):
+        declared = re.search(rf"\b(float|double)\s+{name}\s*[=;,)]", text)
+        if declared:
+            return (
+                f"{name} is a {declared[1]} (line {_line(text, declared.start())}), and an index is a whole number: "
+                f"declare int {name}."
+            )
+    return ""
 
 
 # --- what is a triple, what returns nothing, what has its size at the launch
@@ -222,8 +349,7 @@ def _returns_a_value(match: re.Match[str], source: str) -> str:
     functions = re.findall(r"__(?:global|device)__", text[:at])
     if not functions or functions[-1] != "__global__":
         return ""
-    head = text[text.rindex("__global__", 0, at) :].partition("{")[0]
-    results = re.findall(r"(?<!const )\bfloat\s*\*\s*(?:__restrict__\s*)?(\w+)", head)
+    results = _results(text[:at])
     into = f" into {results[-1]}: {results[-1]}[…] = …;" if results else "."
     return f"A kernel returns nothing, it is void. Each thread stores its result{into}"
 
@@ -315,6 +441,17 @@ def _atomic(match: re.Match[str], _: str) -> str:
     return ""
 
 
+def _already_declared(match: re.Match[str], source: str) -> str:
+    """That an array of the kernel's parameters is declared once more."""
+    name = re.search(r'"(\w+)" has already been declared', match.string)
+    if name is None or not re.search(rf"\*\s*(?:__restrict__\s+)?{name[1]}\s*[,)]", source):
+        return ""
+    return (
+        f"{name[1]} is an array that the kernel is given, and is declared by that. To store into it, leave the type "
+        f"out and say where: {name[1]}[…] = …;"
+    )
+
+
 _FLOAT4_BY_VALUE = _of_source(
     r"reinterpret_cast\s*<\s*(?:const\s+)?float4\s*>",
     "Four neighbouring floats are read through a pointer: take the address of the first, cast it, and follow it, "
@@ -322,12 +459,56 @@ _FLOAT4_BY_VALUE = _of_source(
 )
 
 
+def _said_line(match: re.Match[str], source: str) -> str:
+    return text_slips.without_comments(source).split("\n")[int(match[1]) - 1]
+
+
+def _pointer_without_star(match: re.Match[str], source: str) -> str:
+    """A float that is declared where a pointer is meant."""
+    declared = re.search(r"\bfloat\s+(\w+)\s*=\s*([^;]+);", _said_line(match, source))
+    if declared is None:
+        return ""
+    name, first = declared.groups()
+    return (
+        f"`{first.strip()}` is an address, and line {match[1]} declares {name} as a float. A pointer is declared with "
+        f"a star: float *{name} = {first.strip()};"
+    )
+
+
+def _float_for_pointer(match: re.Match[str], source: str) -> str:
+    """An element where its address is meant."""
+    declared = re.search(r"\*\s*(?:const\s+)?(\w+)\s*=\s*(\w+)\s*\[([^;]*)\]\s*;", _said_line(match, source))
+    if declared is None:
+        return ""
+    name, array, index = declared.groups()
+    return (
+        f"{array}[{index}] is a float, and {name} in line {match[1]} is a pointer: it takes the address of that float, "
+        f"&{array}[{index}], or {array} + {index}."
+    )
+
+
+def _extern_alone(match: re.Match[str], source: str) -> str:
+    """Memory that the launch gives, without the word that it is shared."""
+    declared = re.search(r"\bextern\s+(?!__shared__)(\w+)\s+(\w+)\s*\[\s*\]\s*;", _said_line(match, source))
+    if declared is None:
+        return ""
+    kind, name = declared.groups()
+    return f"Line {match[1]} lacks __shared__: what the launch gives is extern __shared__ {kind} {name}[];"
+
+
 # What the compiler says, and the sentence for a source about which it says that; "" where it does not follow.
 _COMPILER: tuple[tuple[str, Callable[[re.Match[str], str], str]], ...] = (
     (r'identifier "(\w+)" is undefined', _unknown_name),
     (r"\b(?:dim3|uint3)\b", _without_component),
     (r"return value type does not match", _returns_a_value),
-    (r"must have arithmetic", _of_source(
+    (r':(\d+): error: a value of type "(?:const )?float \*" cannot be used to initialize an entity of type "float"',
+     _pointer_without_star),
+    (r':(\d+): error: a value of type "(?:const )?float" cannot be used to initialize an entity of type '
+     r'"(?:const )?float \*"', _float_for_pointer),
+    (r":(\d+): error: A namespace scope variable without memory space", _extern_alone),
+    (r"must have integral", _no_integer),
+    (r'has already been declared', _already_declared),
+    (r'must have arithmetic|cannot be assigned to an entity of type "(?:const )?float \*"', _of_source(
         r"float\s*\*",
         "The name of an array alone is a pointer, the place where its floats begin; one of its floats has an index, "
         "as in B[i].",

@@ -20,6 +20,8 @@ from helpers.exercises.framework import (
     compiler_errors,
     convergence,
     feedback,
+    goals,
+    integers,
     judge,
     marked,
     on_gpu,
@@ -167,7 +169,7 @@ class KernelExercise(Exercise):
             said = feedback.verdict(examination, self.problem, self.goals, because, starter=untouched)
             return replace(said, alone=not untouched and not self._draws(examination))
         facts = reasons.Facts(text, examination, examination.outcomes[0], self.problem, self.solved)
-        apart = convergence.explained(facts)
+        apart = convergence.explained(facts) or reasons.reads_where_beta_is_0(facts)
         if apart:
             progress.note(self.name, solved=False)
             return Verdict(False, f"{self.problem.output} is right here.\nWhy that is not enough: {apart}", alone=True)
@@ -226,7 +228,10 @@ class KernelExercise(Exercise):
         if examination.first_failure is None:
             if examination.message:
                 return ()
-            return self._known(examination, source) or examination.explained or self._repaired(examination, source)
+            known = self._known(examination, source) or examination.explained or self._loads_more(examination)
+            return known or tuple(
+                sentence.replace(repairs.PROVEN, repairs.REACHED) for sentence in self._repaired(examination, source)
+            )
         in_text = text_slips.explanation(source)
         by_text = (in_text,) if in_text else reasons.of(source, examination, self.problem, self.solved, reasons.BY_TEXT)
         if by_text:
@@ -248,6 +253,29 @@ class KernelExercise(Exercise):
         passes = partial(self._is_right_with, examination)
         sentence = repairs.explained(source, self.solved, passes, racing=racing, computes=self._computes)
         return (sentence,) if sentence else ()
+
+    def _loads_more(self, examination: Examination) -> tuple[str, ...]:
+        """Which line of a right kernel loads more floats of an array than the course's solution does in all."""
+        if not any(goal.what == goals.FLOATS_LOADED for goal in self.goals) or examination.kernel is None:
+            return ()
+        course = simulated(self.solved, self.problem.entry)
+        own, due = (
+            goals.loaded(judge.measured(kernel, self.problem, self.judged)) for kernel in (examination.kernel, course)
+        )
+        text = text_slips.without_comments(examination.kernel.compiled.source)
+        for number, lines in own.items():
+            line, floats = max(lines.items(), key=lambda pair: pair[1])
+            needed = sum(due.get(number, {}).values())
+            if floats > needed > 0:
+                name = examination.kernel.compiled.parameters[number].name
+                end = sum(len(part) + 1 for part in text.splitlines()[:line]) - 1
+                heads = [at for at, begin, last, _ in integers.loops(text) if begin <= end <= last]
+                inside = f" It stands in the loops of lines {theme.runs(heads)}." if len(heads) > 1 else ""
+                return (
+                    f"Line {line} loads {theme.thousands(floats)} floats of {name}, and {theme.thousands(needed)} "
+                    f"would do.{inside}",
+                )
+        return ()
 
     def _computes(self, source: str) -> bool:
         """Whether a source is right in all cases, whatever its goals say."""
@@ -349,6 +377,37 @@ def _scattered(own: Judged, course: Judged) -> str:
     return ""
 
 
+MANY_WAVEFRONTS = 2  # times as many as the course's solution needs for a request
+
+
+def _in_conflict(own: Judged, course: Judged) -> str:
+    """That requests of a right kernel to shared memory take many more wavefronts than those of the course's solution;
+    "" if they do not."""
+    mine, due = (
+        judged.recording.total("wavefronts", "shared") / max(1, judged.recording.total("requests", "shared"))
+        for judged in (own, course)
+    )
+    if not mine > MANY_WAVEFRONTS * due > 0:
+        return ""
+    return (
+        f"Right, but a request to shared memory takes {mine:.1f} clock cycles on average, where {due:.1f} would do: "
+        "lanes that are neighbours do not ask for neighbours in a tile."
+    )
+
+
+def _more_shared(own: Judged, course: Judged) -> str:
+    """That a block of a right kernel takes more shared memory than one of the course's solution; "" if it does not."""
+    mine, due = (judged.kernel.shared_size_bytes + judged.shared_bytes for judged in (own, course))
+    if mine <= due:
+        return ""
+    mine_alone = own.kernel.shared_size_bytes - course.kernel.shared_size_bytes
+    beside = f": {theme.thousands(mine_alone)} of its own beside the room of the launch" if own.shared_bytes else ""
+    return (
+        f"Right, but a block takes {theme.thousands(mine)} bytes of shared memory, where {theme.thousands(due)} would "
+        f"do{beside}."
+    )
+
+
 def _in_double(own: Judged, course: Judged) -> str:
     """That a right kernel adds in double where the course's solution does not; "" if it does not."""
     from helpers.exercises.framework import goals  # it knows the machine code, and is not needed before a kernel passes
@@ -407,7 +466,7 @@ def _far_more_work(own: Judged, course: Judged) -> str:
 
 
 # What a right kernel still lacks, beside the course's solution.
-REMARKS = (_scattered, _in_double, _stored_again, _more_barriers, _far_more_work)
+REMARKS = (_scattered, _in_conflict, _in_double, _stored_again, _more_barriers, _more_shared, _far_more_work)
 
 
 def alike(source: str, other: str) -> bool:

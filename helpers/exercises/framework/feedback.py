@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gpusim import Finding
 
 MOST_ELEMENTS = 200_000  # of a picture
+HEAD_OF_HAZARD = 2  # lines: the launch, and what happened where
 
 BOTH_STORE = "Both store, so that it is chance which value stays: each element must be stored by one thread."
 ATOMIC_AND_STORE = (
@@ -67,8 +68,10 @@ def verdict(
     if starter:
         return Verdict(None, f"This is the kernel that the exercise begins with. {text}", picture)
     reasons = [f"Why: {sentence}" for sentence in because]
-    first = failure is not None and bool(failure.report.findings)  # else what is long stands before what is short
-    return Verdict(False, "\n".join([*reasons, text] if first else [text, *reasons]), picture)
+    lines = text.split("\n")
+    # Of a hazard its first sentence, and who did what there behind the reasons: that is long, and they are short.
+    head = HEAD_OF_HAZARD if failure is not None and failure.report.findings else len(lines)
+    return Verdict(False, "\n".join([*lines[:head], *reasons, *lines[head:]]), picture)
 
 
 def passed(examination: Examination, goals: Sequence[Goal]) -> bool:
@@ -282,10 +285,12 @@ def _picture(examination: Examination, failure: Outcome, problem: Problem) -> th
         return None
     from helpers.pictures.error_map.figure import ErrorMap, error_map_figure  # the first picture loads matplotlib
 
-    wrong = failure.wrong
-    unwritten = wrong & ~trial.stored(examination.kernel, problem, failure.case)  # type: ignore[arg-type]
-    shown = [problem.as_matrix(array) for array in (wrong, unwritten)]
+    stores = trial.stores(examination.kernel, problem, failure.case)  # type: ignore[arg-type]
+    races = any(finding.kind == GLOBAL_RACE for finding in failure.report.findings)
+    several = (stores > 1) & races  # what they hold is chance, in whatever order they were stored here
+    wrong = failure.wrong | several
+    shown = [problem.as_matrix(array) for array in (wrong, wrong & (stores == 0), several)]
     first = problem.index(tuple(int(i) for i in np.argwhere(wrong)[0]))
-    data = ErrorMap(problem.output, shown[0], shown[1], first, _tile(problem, failure.case))
+    data = ErrorMap(problem.output, shown[0], shown[1], first, _tile(problem, failure.case), shown[2])
     sizes = ", ".join(f"{name} = {size}" for name, size in failure.case.sizes.items())
     return error_map_figure(data, f"{problem.output} for {sizes}")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
+from inspect import signature
 from itertools import combinations
 from typing import Any
 
@@ -71,10 +72,17 @@ class Case:
     help: str = ""
 
 
-def judged(function: Any, cases: Sequence[Case], mistakes: Sequence[tuple[Version, str]], right: str) -> Verdict:
+def judged(
+    function: Any,
+    cases: Sequence[Case],
+    mistakes: Sequence[tuple[Version, str]],
+    right: str,
+    probed: Callable[[Callable[..., Any]], tuple[str, ...]] = lambda _: (),
+) -> Verdict:
     """A learner's function against all cases. The first wrong answer is named, and the mistake that gives all of them.
 
-    mistakes: known wrong functions and what explains each.  right: the sentence for a function that is right.
+    mistakes: known wrong functions and what explains each.  right: the sentence for a function that is right.  probed:
+    what calls with other arguments prove about a wrong function; it is asked first.
     """
     if not callable(function):
         return Verdict(False, f"Give check the function itself, by its name and without brackets; found {function!r}.")
@@ -84,6 +92,8 @@ def judged(function: Any, cases: Sequence[Case], mistakes: Sequence[tuple[Versio
     if all(answer is None for answer in answers):
         if printed.getvalue():
             return Verdict(False, "Your function prints its answer and returns None: write return in place of print.")
+        if _computes(function):
+            return Verdict(False, "Your function computes something and returns None: the return with it is missing.")
         return Verdict(None, "Your function returns None. Write its body; it ends with return and the answer.")
     print(printed.getvalue(), end="")  # what the learner wants to see while looking for a mistake
     for case, answer in zip(cases, answers, strict=True):
@@ -94,11 +104,17 @@ def judged(function: Any, cases: Sequence[Case], mistakes: Sequence[tuple[Versio
         return Verdict(False, f"{case.words}: your function returns {answer!r}, which is no number.")
     for case, answer in zip(cases, answers, strict=True):
         if not _same(answer, case.expected):
-            known = explained(answers, cases, mistakes, of=case) or _rounded(answers, cases)
+            known = probed(function) or explained(answers, cases, mistakes, of=case) or _rounded(answers, cases)
             because = "".join(f"\nWhy: {why}" for why in known) or f" {case.help}".rstrip()
             does = f"returns {answer:.6g}" if _is_number(answer) else "ends with a division by zero"
             return Verdict(False, f"{case.words}: {case.right}, and your function {does}.{because}")
     return Verdict(True, right)
+
+
+def _computes(function: Callable[..., Any]) -> bool:
+    """Whether a function sets a variable of its own, or looks something up."""
+    code = getattr(function, "__code__", None)
+    return code is not None and (code.co_nlocals > len(signature(function).parameters) or bool(code.co_names))
 
 
 def _of_keys(answer: Raised, case: Case) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from gpusim.compiler import CompileError
 from gpusim.devices import WARP
 from gpusim.errors import SimulatorError
 from gpusim.native import NoLibrary
-from gpusim.occupancy import occupancy
+from gpusim.occupancy import Occupancy, occupancy
 from helpers import cycles
 from helpers.exercises.framework import trial
 from helpers.exercises.framework.judge import BARRIERS, Goal, Judged
@@ -58,14 +59,22 @@ def store_sectors(at_most: int) -> Goal:
     return Goal("sectors stored", lambda j: j.recording.total("sectors", "global", "st"), at_most)
 
 
-def global_atomics(at_most: int, why: str = "") -> Goal:
-    """Requests of warps that update global memory by atomics. why: they should be fewer."""
+def global_atomics(at_most: int) -> Goal:
+    """Requests of warps that update global memory by atomics."""
     return Goal(
         "atomic requests to global memory",
         lambda j: sum(j.recording.total("requests", "global", op) for op in ("red", "atom")),
         at_most,
-        explain=lambda _: why,
     )
+
+
+def no_atomics(why: str) -> Goal:
+    """Instructions of warps that update global or shared memory by atomics: none. why: what they would do."""
+
+    def measure(j: Judged) -> int:
+        return sum(trace.op in ("atom", "red") for trace in j.all_blocks().launches[-1].traces)
+
+    return Goal("atomic updates", measure, 0, explain=lambda _: why)
 
 
 def floats_loaded(at_most: int) -> Goal:
@@ -80,7 +89,21 @@ def floats_loaded(at_most: int) -> Goal:
             return ""
         return "No thread reads shared memory: every product takes its two floats from global memory."
 
-    return Goal("floats loaded from global memory", measure, at_most, explain=explain)
+    return Goal(FLOATS_LOADED, measure, at_most, explain=explain)
+
+
+FLOATS_LOADED = "floats loaded from global memory"
+
+
+def loaded(j: Judged) -> dict[int, Counter[int]]:
+    """The floats that each line of a launch loads from each parameter, which is named by its number."""
+    numbers = {parameter.name: number for number, parameter in enumerate(j.kernel.compiled.parameters)}
+    launch, floats = j.all_blocks().launches[-1], {}
+    for trace in launch.traces:
+        if (trace.space, trace.op) == ("global", "ld"):
+            line = launch.program.instructions[trace.instruction].line
+            floats.setdefault(numbers[trace.array], Counter())[line] += len(trial.elements(trace))
+    return floats
 
 
 def stored_once(at_most: float = 1) -> Goal:
@@ -214,7 +237,27 @@ def shared_loads_per_fma(at_most: float) -> Goal:
 
 def occupied(at_least: float) -> Goal:
     """Theoretical occupancy on an H200."""
-    return Goal(f"occupancy on an {DEVICE.short}", _occupancy, at_least, at_least=True, percent=True)
+
+    def explain(j: Judged) -> str:
+        fitting = _fitting(j)
+        needed = -(-int(at_least * fitting.max_warps) // fitting.warps_per_block)
+        takes = {
+            "shared": f"a block takes {theme.thousands(fitting.shared_bytes_per_block)} of the "
+            f"{theme.thousands(DEVICE.shared_bytes_per_sm)} bytes of shared memory",
+            "registers": f"a warp takes {theme.thousands(fitting.registers_per_warp)} of the "
+            f"{theme.thousands(DEVICE.registers_per_sm)} registers",
+            "warps": f"a block takes {fitting.warps_per_block} of the {fitting.max_warps} warps",
+            "blocks": f"the SM has {DEVICE.blocks_per_sm} block slots",
+        }[fitting.limiters[0]]
+        return (
+            f"{takes[:1].upper()}{takes[1:]}, so {theme.plural(fitting.blocks, 'block')} of "
+            f"{theme.plural(fitting.warps_per_block, 'warp')} fit, and {needed} are needed."
+        )
+
+    return Goal(
+        f"occupancy on an {DEVICE.short}", lambda j: _fitting(j).fraction, at_least, at_least=True, percent=True,
+        explain=explain,
+    )  # fmt: skip
 
 
 def spilled_bytes(at_most: int = 0) -> Goal:
@@ -490,6 +533,5 @@ def in_double(j: Judged) -> bool:
     return any(j.recording.instructions(opcode) for opcode in DOUBLES)
 
 
-def _occupancy(j: Judged) -> float:
-    bytes_a_block = j.kernel.shared_size_bytes + j.shared_bytes
-    return occupancy(DEVICE, j.threads, j.kernel.num_regs, bytes_a_block).fraction
+def _fitting(j: Judged) -> Occupancy:
+    return occupancy(DEVICE, j.threads, j.kernel.num_regs, j.kernel.shared_size_bytes + j.shared_bytes)

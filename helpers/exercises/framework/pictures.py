@@ -94,7 +94,8 @@ class TilePhasesOf:
         M, N, K = (self.case.sizes[name] for name in "MNK")
         shapes = {"A": (M, K), "B": (K, N), "C": (M, N)}
         unshared = run.record(get("coalesced").launch(M, N, K).in_blocks(8, 8))
-        data = tile_phases(recording, self.title, shapes, block, unshared)
+        title = f"{self.title}, M = {M}, N = {N}, K = {K}"
+        data = tile_phases(recording, title, shapes, block, unshared)
         return data, _race(recording, data, kernel)
 
 

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from gpusim import SharedNames
-from gpusim.devices import unravel
-from gpusim.errors import GLOBAL_RACE, SHARED_RACE, KernelError, OutOfBounds, SimulatorError
+from gpusim.compiler import CompileError
+from gpusim.devices import WARP, unravel
+from gpusim.errors import GLOBAL_RACE, SHARED_RACE, ArgumentError, KernelError, OutOfBounds, SimulatorError
 from helpers.exercises.framework import (
     contents,
     convergence,
@@ -31,6 +32,7 @@ from helpers.exercises.framework import (
 )
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.judge import Examination
+from helpers.exercises.framework.maps import MatrixMap
 from helpers.exercises.framework.probes import CannotProbe, Probe
 from helpers.exercises.framework.problems import Problem
 from helpers.exercises.framework.trial import Outcome
@@ -209,8 +211,23 @@ def leaves_its_row(facts: Facts) -> str:
                 return (
                     f"In line {line}, {name}{''.join(f'[{part}]' for part in written)}: `{text}` is {int(index)} for "
                     f"thread "
-                    f"{_where(thread)}, but {declared} has {size} {what}."
+                    f"{_where(thread)}, but {declared} has {size} {what}.{_in_steps(facts, text, names)}"
                 )
+    return ""
+
+
+def _in_steps(facts: Facts, index: str, names: Mapping[str, Any]) -> str:
+    """That a loop of whose variable an index is made goes in steps that do not divide its end; "" if it does not."""
+    for loop in re.finditer(
+        r"\bfor\s*\(\s*(?:unsigned\s+)?int\s+(\w+)\s*=\s*0\s*;\s*\1\s*<\s*([^;]+);\s*\1\s*\+=\s*([^;)]+)\)", facts.text
+    ):
+        end, step = (integers.value(part, names) for part in loop.groups()[1:])
+        if re.search(rf"\b{loop[1]}\b", index) and None not in (end, step) and step and end % step:
+            line = facts.text.count("\n", 0, loop.start()) + 1
+            return (
+                f" The loop in line {line} goes in steps of {loop[3].strip()} = {int(step)}, and {loop[2].strip()} = "
+                f"{int(end)} is no multiple of it: its last round goes too far."
+            )
     return ""
 
 
@@ -334,7 +351,8 @@ def _unaligned_row(facts: Facts, name: str, index: int, taken: int) -> str:
         return ""
     (row, column), width = divmod(index, matrix.shape[1]), matrix.shape[1]
     sizes = {"A": "K", "B": "N", "C": "N"}
-    letters = dict(zip(_pointers(facts), sizes, strict=False))
+    pointers = (name for name, given in facts.parameters.items() if isinstance(given, np.ndarray))
+    letters = dict(zip(pointers, sizes, strict=False))
     if column % taken or width % taken == 0 or name not in letters or facts.problem.column_major:
         return ""
     size, byte = sizes[letters[name]], row * width * matrix.itemsize
@@ -361,6 +379,13 @@ def no_barrier_in_loop(facts: Facts) -> str:
                 "is still to store in this one. It belongs at the end of the round, outside of any if."
             )
     return ""
+
+
+def nothing_stored(facts: Facts) -> str:
+    """That no thread stores to the output at all."""
+    if facts.failure.output is None or facts.failure.report.findings or any(_stores(facts, facts.examination.kernel)):
+        return ""
+    return f"No thread stores anything in {facts.problem.output}."
 
 
 def never_stored(facts: Facts) -> str:
@@ -416,10 +441,94 @@ def reads_another_element(facts: Facts) -> str:
         for (read,) in (access for access in facts.accesses(number, name) if number not in stores and len(access) == 1):
             values = [integers.value(text, facts.all_threads) for text in (read, stored)]
             if None not in [value if value is None else 0 for value in values] and not np.array_equal(*values):
-                return (
+                both = (
                     f"Line {number} reads {name}[{read}], and line {stores[0]} stores {name}[{stored}]: the old value "
                     "must be that of the element which the thread stores."
                 )
+                if _is_right_with(facts, {number: (f"{name}[{read}]", f"{name}[{stored}]")}):
+                    return both
+                if _is_right_with(facts, {stores[0]: (f"{name}[{stored}]", f"{name}[{read}]")}):
+                    return (
+                        f"{both} It is the store that has another one: with {name}[{read}] there the kernel is right."
+                    )
+                return both
+    return ""
+
+
+def _is_right_with(facts: Facts, changes: Mapping[int, tuple[str, str]], case: Any = None) -> bool:
+    """Whether the kernel is right in all cases, or in one, with other text in some lines."""
+    lines = facts.source.splitlines()
+    for number, (before, after) in changes.items():
+        lines[number - 1] = lines[number - 1].replace(before, after)
+    try:
+        kernel = simulated("\n".join([*lines, ""]), facts.problem.entry)
+    except (CompileError, SimulatorError):
+        return False
+    return all(trial.run(kernel, facts.problem, some).passed for some in ([case] if case else facts.problem.cases))
+
+
+def waits_for_a_warp(facts: Facts) -> str:
+    """A __syncwarp() where threads of several warps meet."""
+    for finding in facts.failure.report.findings:
+        if finding.kind != SHARED_RACE or finding.other_thread is None:
+            continue
+        size = (*facts.setup.block, 1, 1)[:3]
+        numbers = [
+            int(np.ravel_multi_index(thread[::-1], size[::-1])) // WARP
+            for thread in (finding.thread, finding.other_thread)
+        ]
+        for number, line in enumerate(facts.lines, 1):
+            call = re.search(r"__syncwarp\s*\([^()]*\)", line)
+            if (
+                call
+                and numbers[0] != numbers[1]
+                and _is_right_with(facts, {number: (call[0], "__syncthreads()")}, facts.failure.case)
+            ):
+                return (
+                    f"{call[0]} in line {number} waits for the lanes of one warp. Thread {_where(finding.thread)} is "
+                    f"in warp {numbers[0]} of its block, thread {_where(finding.other_thread)} in warp {numbers[1]}: "
+                    "only __syncthreads() waits for all warps."
+                )
+    return ""
+
+
+def left_out_at_first(facts: Facts) -> str:
+    """A barrier under a condition that does not hold in the first round of a loop."""
+    if not any(finding.kind == SHARED_RACE for finding in facts.failure.report.findings):
+        return ""
+    names = facts.values((0, 0, 0), (0, 0, 0), first_round=True)
+    for number, line in enumerate(facts.lines, 1):
+        under = re.search(r"\bif\s*\((.*)\)\s*__syncthreads\s*\(\s*\)\s*;", line)
+        holds = integers.value(under[1], names) if under else None
+        if under is None or holds is None or np.ndim(holds) or bool(holds):
+            continue
+        if _is_right_with(facts, {number: (under[0], "__syncthreads();")}, facts.failure.case):
+            return (
+                f"The barrier in line {number} stands under `{under[1]}`, which does not hold in the first round of "
+                f"the loop ({_known(under[1], names)}): there no thread waits."
+            )
+    return ""
+
+
+_POINTER_BEHIND = re.compile(r"\bfloat\s*\*\s*(?:const\s+)?(\w+)\s*=\s*&?(\w+)(?:\s*\+\s*|\[)(\d+)\]?\s*;")
+
+
+def overlaps(facts: Facts) -> str:
+    """A pointer into shared memory that begins before the array in front of it is over."""
+    for behind in _POINTER_BEHIND.finditer(facts.text):
+        second, room, begins = behind[1], behind[2], int(behind[3])
+        first = re.search(rf"\bfloat\s*\*\s*(?:const\s+)?(\w+)\s*=\s*&?{room}(?:\[0\])?\s*;", facts.text)
+        if first is None:
+            continue
+        for number in _store_lines(facts.lines, first[1]):
+            for (text,) in (access for access in facts.accesses(number, first[1]) if len(access) == 1):
+                index = integers.value(text, facts.all_threads)
+                if index is not None and int(np.max(index)) >= begins:
+                    line = facts.text.count("\n", 0, behind.start()) + 1
+                    return (
+                        f"In line {line} {second} begins {begins} floats behind {room}, and line {number} stores "
+                        f"{first[1]}[{text}] up to {first[1]}[{int(np.max(index))}] in this launch: the two overlap."
+                    )
     return ""
 
 
@@ -451,10 +560,10 @@ def same_buffer(facts: Facts) -> str:
 def leaves_the_matrix(facts: Facts) -> str:
     """Which part of an index is too large: the row, the column, or the length of a row that it is made with."""
     error = facts.failure.error
-    if not isinstance(error, OutOfBounds) or error.thread is None or not isinstance(facts.problem, Gemm):
+    if not isinstance(error, OutOfBounds) or error.thread is None or not isinstance(facts.problem, Gemm | MatrixMap):
         return ""
     outside = _OUTSIDE.search(str(error))
-    if outside is None or facts.problem.column_major:
+    if outside is None or getattr(facts.problem, "column_major", False):
         return ""
     index, name = int(outside[1]), outside[2]
     matrix = facts.parameters.get(name)
@@ -490,20 +599,23 @@ def leaves_the_matrix(facts: Facts) -> str:
             (col, x, width, f"a row of {name} has {width} floats", "x"),
         ):
             if not 0 <= value < size:
-                A, B, C = _pointers(facts)
-                along = _along(facts, part, axis) if name in ((A, C) if axis == "y" else (B, C)) else ""  # not for k
+                along = _along(facts, part, axis) if name in _launched_along(facts, axis) else ""
                 return f"{where}: `{part}` is {int(value)}, and {what}, 0 to {size - 1}.{along}"
     return ""
 
 
-def _pointers(facts: Facts) -> list[str]:
-    """What the learner calls A, B and C."""
-    return [name for name, given in facts.parameters.items() if isinstance(given, np.ndarray)]
+def _launched_along(facts: Facts, axis: str) -> list[str]:
+    """What the learner calls the arrays whose rows, for y, or columns are given to the threads of the launch."""
+    arrays = [name for name, given in facts.parameters.items() if isinstance(given, np.ndarray)]
+    if isinstance(facts.problem, Gemm):
+        A, B, C = arrays
+        return [A, C] if axis == "y" else [B, C]  # not for k
+    return [] if facts.problem.transposed else arrays
 
 
 def _along(facts: Facts, text: str, due: str) -> str:
     """That a row, or a column, is made of the axis that the launch has along the other one; '' if it is not."""
-    rows_along = facts.problem.rows_along  # type: ignore[attr-defined]
+    rows_along = getattr(facts.problem, "rows_along", "y")
     if rows_along == "either":
         return ""
     other = {"x": "y", "y": "x"}
@@ -542,6 +654,83 @@ def _summands(text: str) -> list[str]:
             parts.append(text[begin:at].strip())
             begin = at + 1
     return [*parts, text[begin:].strip()]
+
+
+def one_for_all(facts: Facts) -> str:
+    """An index outside of an array that is the same number in every thread of the launch."""
+    error = facts.failure.error
+    outside = _OUTSIDE.search(str(error or ""))
+    if not isinstance(error, OutOfBounds) or error.line is None or outside is None or _threads(facts) == (1, 1):
+        return ""
+    name = outside[2]
+    for (text,) in (access for access in facts.accesses(error.line, name) if len(access) == 1):
+        index = integers.value(text, facts.all_threads)
+        if index is not None and np.ndim(index) == 0 and int(index) == int(outside[1]):
+            size = np.size(facts.parameters[name])
+            return (
+                f"In line {error.line}, {name}[{text}]: `{text}` is {int(index)} in every thread, and {name} has "
+                f"{size} elements, 0 to {size - 1}. The index of a thread's own element depends on the thread."
+            )
+    return ""
+
+
+# --- the launch, and the head of the kernel
+
+
+def another_head(facts: Facts) -> str:
+    """That a kernel takes other parameters than the one that the exercise launches."""
+    if not isinstance(facts.failure.error, ArgumentError):
+        return ""
+    due = re.search(rf"__global__[^{{]*\b{_name_of(facts.problem.entry)}\s*(\([^{{]*\))", facts.solution)
+    return (
+        f"This exercise launches its kernel with {' '.join(due[1].split())}: keep the head that its cell has."
+        if due
+        else ""
+    )
+
+
+def _name_of(entry: str) -> str:
+    return re.escape(entry.partition("<")[0])
+
+
+def axis_without_threads(facts: Facts) -> str:
+    """That an index is made of an axis along which the launch has one thread in one block."""
+    sizes = zip("xyz", (*facts.setup.grid, 1, 1)[:3], (*facts.setup.block, 1, 1)[:3], strict=True)
+    several = [axis for axis, blocks, threads in sizes if blocks * threads > 1]
+    for match in re.finditer(r"\b(?:threadIdx|blockIdx)\.([xyz])", facts.text):
+        if match[1] not in several and match[0] not in facts.solution and len(several) == 1:
+            line = facts.text.count("\n", 0, match.start()) + 1
+            return (
+                f"Line {line} has {match[0]}, which is 0 in every thread: this launch has threads and blocks along "
+                f"{several[0]} alone."
+            )
+    return ""
+
+
+_INDEX = (
+    r"blockIdx\.(?P<a>\w)\s*\*\s*blockDim\.(?P<b>\w)\s*\+\s*threadIdx\.(?P<c>\w)",
+    r"threadIdx\.(?P<c>\w)\s*\+\s*blockIdx\.(?P<a>\w)\s*\*\s*blockDim\.(?P<b>\w)",
+)
+
+
+def two_axes(facts: Facts) -> str:
+    """An index of the launch that is made of two axes, and the axis that no other index is made of."""
+    indices = [match for pattern in _INDEX for match in re.finditer(pattern, facts.text)]
+    axes = [{match["a"], match["b"], match["c"]} for match in indices]
+    taken = set().union(*(some for some in axes if len(some) == 1))
+    for match, mixed in zip(indices, axes, strict=True):
+        if len(mixed) > 1:
+            left = sorted({"x", "y"} - taken)
+            due = f", {_whole_index(left[0])}" if len(left) == 1 else ""
+            return (
+                f"Line {facts.text.count(chr(10), 0, match.start()) + 1} has {' '.join(match[0].split())}: x and y are "
+                f"mixed. An index is made of one axis{due}."
+            )
+    return ""
+
+
+def _whole_index(axis: str) -> str:
+    return f"blockIdx.{axis} * blockDim.{axis} + threadIdx.{axis}"
 
 
 # --- blocks
@@ -744,6 +933,89 @@ def _kept_away(facts: Facts, block: int, thread: int) -> str:
     return ""
 
 
+def asked_too_late(facts: Facts) -> str:
+    """A condition that would have kept a thread away, below the line in which it leaves an array."""
+    error = facts.failure.error
+    if not isinstance(error, OutOfBounds) or error.thread is None or error.block is None or error.line is None:
+        return ""
+    names = facts.values(error.block, error.thread)
+    sizes = "|".join(name for name, given in facts.parameters.items() if isinstance(given, np.integer))
+    for number in range(error.line + 1, len(facts.lines) + 1):
+        for match in re.finditer(r"\bif\s*\(", facts.lines[number - 1]):
+            condition, rest = integers.bracketed(facts.lines[number - 1][match.end() :])
+            holds = integers.value(condition, names)
+            if not re.search(rf"[<>]=?\s*(?:{sizes})\b|\b(?:{sizes})\s*[<>]", condition):
+                continue  # it does not ask for the thread's element
+            if holds is not None and bool(holds) == rest.lstrip(" {").startswith("return"):
+                return (
+                    f"Line {number} asks `{condition}`, and line {error.line}, above it, accesses the arrays already: "
+                    f"thread {_where(error.thread)} of block {_where(error.block)} has no element "
+                    f"({_known(condition, names)}). The condition must come first."
+                )
+    return ""
+
+
+def never_entered(facts: Facts) -> str:
+    """A loop whose condition does not hold when it begins, for any thread of any launch."""
+    for loop in re.finditer(r"\bfor\s*\(", facts.text):
+        head = integers.bracketed(facts.text[loop.end() :])[0].split(";")
+        begins = re.fullmatch(r"\s*(?:const\s+|unsigned\s+)*(?:\w+\s+)?(\w+)\s*=([^=;].*)", head[0])
+        if len(head) != 3 or begins is None:
+            continue
+        cases = [Facts(facts.source, facts.examination, outcome, facts.problem, facts.solution)
+                 for outcome in facts.examination.outcomes]  # fmt: skip
+        if all(_does_not_begin(case, begins[1], begins[2], head[1]) for case in cases):
+            line, condition = facts.text.count("\n", 0, loop.start()) + 1, " ".join(head[1].split())
+            known = _known(condition, {name: value for name, value in facts.all_threads.items() if name != begins[1]})
+            return (
+                f"The loop in line {line} is never entered: {begins[1]} begins at {begins[2].strip()}, and "
+                f"`{condition}` does not hold{f' ({known})' if known else ''}."
+            )
+    return ""
+
+
+def _does_not_begin(facts: Facts, name: str, first: str, condition: str) -> bool:
+    value = integers.value(first, facts.all_threads)
+    holds = None if value is None else integers.value(condition, {**facts.all_threads, name: value})
+    return holds is not None and not np.any(holds)
+
+
+_MEANT = {">": "!=", "<": "!=", ">=": "==", "<=": "=="}
+
+
+def asks_less_of_a_scalar(facts: Facts) -> str:
+    """A comparison of alpha or beta by < or > that decides otherwise than == or != in the launch that failed."""
+    scalars = {name: arg.item() for name, arg in facts.parameters.items() if isinstance(arg, np.floating)}
+    for match in re.finditer(r"(?<![\w.])(\w+)\s*([<>]=?)\s*(\d+(?:\.\d*)?)[fF]?(?![\w.])", facts.text):
+        name, sign, number = match.groups()
+        if name not in scalars or not re.search(rf"\b{name}\s*[!=]=", facts.solution):
+            continue
+        does, should = (integers.value(f"{name} {other} {number}", scalars) for other in (sign, _MEANT[sign]))
+        if does != should:
+            line = facts.text.count("\n", 0, match.start()) + 1
+            return (
+                f"`{match[0]}` in line {line} {'holds' if does else 'does not hold'} for {name} = {scalars[name]:g}, "
+                f"and {name} may be negative: ask by {_MEANT[sign]}."
+            )
+    return ""
+
+
+def one_element_by_one(facts: Facts) -> str:
+    """A loop in which a thread stores element after element, where the solution needs none."""
+    if re.search(r"\b(?:for|while)\b", facts.solution):
+        return ""
+    name = trial.output_name(facts.examination.kernel, facts.setup)  # type: ignore[arg-type]
+    for line, _, _, body in integers.loops(facts.text):
+        counter = re.search(r"\bfor\s*\(\s*(?:\w+\s+)*(\w+)\s*=", facts.lines[line - 1])
+        stored = counter and re.search(rf"\b{name}\s*\[[^;=]*\b{counter[1]}\b[^;=]*\]\s*[-+*/]?=[^=]", body)
+        if stored:
+            return (
+                f"By the loop in line {line} each thread stores an element for every {counter[1]}. A thread has one "  # type: ignore[index]
+                "element, its own, and needs no loop."
+            )
+    return ""
+
+
 def not_sent_home(facts: Facts) -> str:
     """A thread without an element that a condition ought to have stopped: it would have, if it asked for more."""
     error = facts.failure.error
@@ -757,7 +1029,7 @@ def not_sent_home(facts: Facts) -> str:
             holds = integers.value(condition, names)
             if holds is None or bool(holds) == leaves or re.search(r">\s*0\b(?!\.)", condition):  # nothing ends at 0
                 continue
-            for better, why in _better(condition, leaves):
+            for better, why in (*_better(condition, leaves), *_sizes_exchanged(facts, condition)):
                 if better != condition and bool(integers.value(better, names)) == leaves:
                     values = _known(condition, names)
                     does = "does not hold, so it goes on" if leaves else "holds, so it goes on"
@@ -782,7 +1054,40 @@ def _better(condition: str, leaves: bool) -> tuple[tuple[str, str], ...]:
     return ()
 
 
+def _sizes_exchanged(facts: Facts, condition: str) -> tuple[tuple[str, str], ...]:
+    """The condition with M for N and N for M, and why it is needed: of the access that went wrong what counts rows."""
+    error = facts.failure.error
+    outside = _OUTSIDE.search(str(error))
+    if outside is None or error.line is None or not {"M", "N"} <= set(re.findall(r"\w+", condition)):  # type: ignore[union-attr]
+        return ()
+    exchanged = re.sub(r"\b[MN]\b", lambda name: "MN"[name[0] == "M"], condition)
+    for (text,) in (access for access in facts.accesses(error.line, outside[2]) if len(access) == 1):  # type: ignore[union-attr, arg-type]
+        if (split := _row_and_column(text)) and re.fullmatch(r"\w+", split[0]) and split[1] == "N":
+            return ((exchanged, f"in {outside[2]}[{text}] `{split[0]}` counts the rows, and there are M of them"),)
+    return ()
+
+
 # --- values
+
+
+def reads_where_beta_is_0(facts: Facts) -> str:
+    """That a kernel whose C is right reads the old C where beta is 0. Numbers show it only where they are NaN, and are
+    not thrown away."""
+    cases = [case for case in facts.problem.cases if not case.beta]
+    if not isinstance(facts.problem, Gemm) or not facts.problem.scaled or not cases:
+        return ""
+    setup = facts.problem.prepare(min(cases, key=lambda case: sorted(case.sizes.values())))
+    launch = trial.record(facts.examination.kernel, setup).launches[-1]  # type: ignore[arg-type]
+    name = trial.output_name(facts.examination.kernel, setup)  # type: ignore[arg-type]
+    for trace in launch.traces:
+        active = trace.active is None or trace.active.any()
+        if (trace.space, trace.op, trace.array) == ("global", "ld", name) and active:
+            line = launch.program.instructions[trace.instruction].line
+            return (
+                f"With beta = 0, line {line} reads the old {name}, which may hold anything then. A condition on beta "
+                "must stand before it, not only before what is done with it."
+            )
+    return ""
 
 
 def wrong_products(facts: Facts) -> tuple[str, ...]:
@@ -830,7 +1135,7 @@ def reads_old(facts: Facts) -> str:
             return ""
     elif (
         not added
-        or not np.isnan(output[trial.stored(facts.examination.kernel, facts.problem, facts.failure.case)]).any()
+        or not np.isnan(output[trial.stores(facts.examination.kernel, facts.problem, facts.failure.case) > 0]).any()
     ):  # type: ignore[arg-type]
         return ""
     right = any(outcome.passed and outcome.case.beta for outcome in facts.examination.outcomes)
@@ -895,8 +1200,8 @@ def of_another_block(facts: Facts) -> str:
     return ""
 
 
-def _stores(facts: Facts, kernel: Any, each: bool = False) -> Iterator[tuple[Index, tuple[np.ndarray, ...]]]:
-    """(block, (rows, columns)) of all elements of the output that a block stores to; each: of every store."""
+def _stores(facts: Facts, kernel: Any) -> Iterator[tuple[Index, tuple[np.ndarray, ...]]]:
+    """(block, (rows, columns)) of all elements of the output that a block stores to."""
     setup = facts.problem.prepare(facts.failure.case)
     try:
         traces = trial.record(kernel, setup).launches[-1].traces
@@ -907,18 +1212,15 @@ def _stores(facts: Facts, kernel: Any, each: bool = False) -> Iterator[tuple[Ind
         if trace.space == "global" and trace.op != "ld" and trace.array == name:
             stores.setdefault(trace.block, []).append(trial.elements(trace, setup.output.itemsize))
     for block, places in stores.items():
-        linear = np.concatenate(places)
-        index = np.unravel_index(linear if each else np.unique(linear), setup.output.shape)
-        yield block, index if each else facts.problem.index(index)  # type: ignore[arg-type, misc]
+        index = np.unravel_index(np.unique(np.concatenate(places)), setup.output.shape)
+        yield block, facts.problem.index(index)  # type: ignore[arg-type, misc]
 
 
 def stored_twice(facts: Facts) -> str:
     """Elements that no thread stores, while several threads store others: in each tile, where the tiles are alike."""
     if facts.failure.output is None:
         return ""
-    stores = np.zeros(facts.failure.expected.size, int)
-    for _, index in _stores(facts, facts.examination.kernel, each=True):
-        np.add.at(stores, np.ravel_multi_index(index, facts.failure.expected.shape), 1)
+    stores = trial.stores(facts.examination.kernel, facts.problem, facts.failure.case)  # type: ignore[arg-type]
     due = ~trial.same(facts.failure.expected, facts.setup.output)  # what keeps its old value need not be stored
     if not (due & (stores.reshape(due.shape) == 0)).any():
         return ""
@@ -965,12 +1267,14 @@ def _rows_and_columns(chosen: np.ndarray) -> str:
 
 # What the text and the indices of the thread that went wrong prove comes before what numbers say.
 BY_TEXT: tuple[Detector, ...] = (
-    endless.explained, convergence.explained, same_in_every_block, of_another_block_size, not_the_launched_tile,
-    leaves_its_row, leaves_the_room, same_buffer, one_buffer_read, reads_another_element, not_sent_home,
+    another_head, endless.explained, convergence.explained, waits_for_a_warp, left_out_at_first, axis_without_threads,
+    two_axes, never_entered, asks_less_of_a_scalar, one_element_by_one, same_in_every_block, of_another_block_size,
+    not_the_launched_tile, leaves_its_row, leaves_the_room, overlaps, same_buffer, one_buffer_read,
+    reads_another_element, not_sent_home, asked_too_late, one_for_all,
 )  # fmt: skip
 DETECTORS: tuple[Detector, ...] = (
     *BY_TEXT, leaves_the_matrix, not_a_multiple, reads_old, sent_home, wrong_products, overall.other_formula,
     overall.factor_or_constant, contents.explained, of_another_element, of_another_block,
 )  # fmt: skip
 # What was seen, and not why: only where nothing else explains it.
-LAST: tuple[Detector, ...] = (no_barrier_in_loop, stored_twice, never_stored)
+LAST: tuple[Detector, ...] = (nothing_stored, no_barrier_in_loop, stored_twice, never_stored)

@@ -18,6 +18,7 @@ from helpers.exercises.framework import integers
 from helpers.pictures import theme
 
 PROVEN = "the kernel is right."  # the end of every sentence
+REACHED = "the goal is reached."  # the end where the kernel is right already
 MOST = 16  # candidates that are compiled and launched
 AFTER = 4  # lines behind those that race, in which a barrier may belong
 NEAR, MOST_LINES = 0.6, 3  # how alike lines are that are compared, and how many are changed together

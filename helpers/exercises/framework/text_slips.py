@@ -63,7 +63,9 @@ def explanation(source: str) -> str:
             return f"Line {_line(text, match)} has {' '.join(match[0].split())}{'' if why[0] == ':' else ' '}{why}"
     return (
         _in_conditions(text)
-        or _two_axes(text)
+        or _without_effect(text)
+        or _declared_again(text)
+        or _set_back(text)
         or _zero_last(text)
         or _zero_inside(text)
         or _scaled_each_round(text)
@@ -71,7 +73,6 @@ def explanation(source: str) -> str:
         or _thrown_away(text)
         or _of_its_own(text)
         or _cut_to_int(text)
-        or _declared_again(text)
         or _same_memory(text)
     )
 
@@ -85,9 +86,11 @@ def _line(text: str, match: re.Match[str]) -> int:
     return text.count("\n", 0, match.start() + len(match[0]) - len(match[0].lstrip())) + 1
 
 
-# The head of a loop whose variable goes away from the number at which the loop ends.
+# The head of a loop whose variable goes away from the number at which the loop ends. Where the loop is not even
+# entered, another way would not help.
 _AWAY = re.compile(
-    r"(?P<name>\w+)\s*=[^;]*;\s*(?P=name)\s*(?:(?P<less><=?)[^;]*;\s*(?:--(?P=name)|(?P=name)\s*--)"
+    r"(?P<name>\w+)\s*=\s*(?P<first>[^;]*);\s*(?P=name)\s*"
+    r"(?:(?P<less><=?)\s*(?P<end>[^;]*);\s*(?:--(?P=name)|(?P=name)\s*--)"
     r"|>=?[^;]*;\s*(?:\+\+(?P=name)|(?P=name)\s*\+\+))\s*$"
 )
 
@@ -105,7 +108,8 @@ def _in_conditions(text: str) -> str:
                 r";[^;]*;\s*(?:\+\+|--)?\w+(?:\+\+|--|\s*[-+]=\s*\w+)?\s*$", inside
             ):
                 return f"{has}; {EMPTY_LOOP}"
-            if away := _AWAY.search(inside):
+            away = _AWAY.search(inside)
+            if away and (away["end"] if away["less"] else away["first"]).strip() != "0":
                 name, way, back = away["name"], *(("down", "++") if away["less"] else ("up", "--"))
                 return f"{has}: {name} goes {way}, away from where the loop ends. Write {back}{name}."
             continue
@@ -118,34 +122,57 @@ def _in_conditions(text: str) -> str:
     return ""
 
 
-_INDEX = (
-    r"blockIdx\.(?P<a>\w)\s*\*\s*blockDim\.(?P<b>\w)\s*\+\s*threadIdx\.(?P<c>\w)",
-    r"threadIdx\.(?P<c>\w)\s*\+\s*blockIdx\.(?P<a>\w)\s*\*\s*blockDim\.(?P<b>\w)",
-)
+_ELEMENT = r"\w+(?:\[(?:[^][]|\[[^][]*\])*\])+"
+_ZERO = r"0(?:\.0*)?[fF]?"
+_STATEMENT = re.compile(r"[^;{}]*;")
+_HEADS = re.compile(r"\s*(?:else\b\s*)?(?:\b(?:if|for|while)\s*(?:constexpr\s*)?\()?")
+_EFFECT = re.compile(r"(?<![=!<>])=(?!=)|\+\+|--|[A-Za-z_]\w*\s*(?:<[^;]*>\s*)?\(|::|->|\?|#|\"")
+_DECLARES = re.compile(r"[A-Za-z_]\w*(?:\s+|\s*[*&]\s*(?=\w+\s*[,;]))[A-Za-z_]\w*|[A-Za-z_]\w*$")
 
 
-def _two_axes(text: str) -> str:
-    """An index of the launch that is made of two axes, and the axis that no other index is made of."""
-    indices = [match for pattern in _INDEX for match in re.finditer(pattern, text)]
-    axes = [{match["a"], match["b"], match["c"]} for match in indices]
-    taken = set().union(*(some for some in axes if len(some) == 1))
-    for match, mixed in zip(indices, axes, strict=True):
-        if len(mixed) > 1:
-            left = sorted({"x", "y"} - taken)
-            due = f", {_whole_index(left[0])}" if len(left) == 1 else ""
-            return (
-                f"Line {_line(text, match)} has {' '.join(match[0].split())}: x and y are mixed. An index is made of "
-                f"one axis{due}."
-            )
+def _without_effect(text: str) -> str:
+    """A statement that computes a value and does nothing with it."""
+    for statement in _STATEMENT.finditer(_blank_heads(text)):
+        part = statement[0][:-1]
+        while (head := _HEADS.match(part)) and head[0].strip():
+            part = part[head.end() :]
+            part = integers.bracketed(part)[1] if head[0].endswith("(") else part
+        value = part.strip()
+        if not re.search(r"\S\s*[-+*/%]\s*\S", value) or _EFFECT.search(value) or _DECLARES.match(value):
+            continue
+        line = text.count("\n", 0, statement.end() - 1 - len(part.lstrip())) + 1
+        has = f"Line {line} computes {' '.join(value.split())} and does nothing with it"
+        summand = re.match(r"(\w+)\s*([-+*/])", value)
+        if summand and re.search(rf"\b(?:float|double|int)\s+{summand[1]}\s*=", text[: statement.start()]):
+            return f"{has}: {summand[1]} stays what it was. {summand[2]}= changes it, {summand[2]} alone does not."
+        return f"{has}: what is to be stored is assigned, …[…] = …;"
     return ""
 
 
-def _whole_index(axis: str) -> str:
-    return f"blockIdx.{axis} * blockDim.{axis} + threadIdx.{axis}"
+_SET_TO_ZERO = re.compile(rf"(?<![\w.])(?:(?:float|double|int)\s+)?(\w+)\s*=\s*{_ZERO}\s*;")
 
 
-_ELEMENT = r"\w+(?:\[(?:[^][]|\[[^][]*\])*\])+"
-_ZERO = r"0(?:\.0*)?[fF]?"
+def _set_back(text: str) -> str:
+    """A sum that a loop sets back to 0 in each of its rounds, before it adds to it once."""
+    for line, start, end, body in integers.loops(text):
+        direct = _blank_heads(body)
+        for _, begin, close, _ in integers.loops(body):  # what inner loops do is theirs
+            direct = direct[:begin] + " " * (close - begin) + direct[close:]
+        counter = re.match(
+            r"\s*(?:const\s+|unsigned\s+)*\w+\s+(\w+)", text[text.rindex("for", 0, start) + 3 :].strip("( ")
+        )
+        for zero in _SET_TO_ZERO.finditer(direct):
+            adds = re.compile(rf"(?<![\w.]){zero[1]}\s*(?:\+=|=\s*{zero[1]}\s*\+)")
+            own = counter and re.search(rf"\w\s*\[[^;=]*\b{counter[1]}\b[^;=]*\]\s*\+?=(?!=)", direct)
+            if len(adds.findall(direct, zero.end())) == len(adds.findall(body)) == 1 and not own:
+                at = text.count("\n", 0, start + text[start:end].index(zero[0])) + 1
+                return (
+                    f"Line {at} sets {zero[1]} back to 0 in every round of the loop in line {line}, so that only the "
+                    f"last round counts: {zero[1]} must begin in front of the loop."
+                )
+    return ""
+
+
 _STORED_THEN_ZERO = re.compile(
     rf"(?:\bif\s*\((?P<condition>[^;{{}}]*)\)\s*)?(?P<element>{_ELEMENT})\s*=(?!=)(?P<value>[^;]*);"
     rf"\s*(?P<zero>(?P=element)\s*=\s*{_ZERO}\s*;)"
@@ -307,7 +334,9 @@ def _of_its_own(text: str) -> str:
         r"(?m)^(?!.*\b(?:__shared__|extern|__device__)\b)[ \t]*float\s+(\w+)\s*\[[^\]]*\].*;", text
     ):
         name, line = declared[1], text.count("\n", 0, declared.start()) + 1
-        for stored in re.finditer(rf"\b{re.escape(name)}\s*\[([^][]*)\](?:\s*\[[^][]*\])*\s*=[^=]", text):
+        pointers = re.findall(rf"\bfloat\s*\*\s*(?:const\s+)?(\w+)\s*=\s*&?{re.escape(name)}\b", text)
+        called = "|".join(map(re.escape, (name, *pointers)))
+        for stored in re.finditer(rf"\b(?:{called})\s*\[([^][]*)\](?:\s*\[[^][]*\])*\s*=[^=]", text):
             part, two = (integers.value(stored[1], _in_loops(text, stored.start(), names)) for names in threads)
             if part is not None and two is not None and part != two:
                 return (
@@ -375,7 +404,14 @@ def _blank_heads(text: str) -> str:
 
 def _declared_again(text: str) -> str:
     """A variable that an inner block declares once more: what it computes there is lost, and the outer one, which is
-    used afterwards, is not changed by anything."""
+    used afterwards, is not changed by anything. An array of the parameters, too."""
+    for given in re.findall(r"(?<!const )\b(?:float|int)\s*\*\s*(?:__restrict__\s*)?(\w+)\s*[,)]", text):
+        inner = re.search(rf"\b(?:float|int)\s+{given}\s*=[^;]*;", text)
+        if inner and not re.search(rf"\b{given}\s*\[[^;=]*\]\s*[-+*/]?=(?!=)", text):
+            return (
+                f"Line {_line(text, inner)} declares another {given}, a number that ends with the statement or the "
+                f"braces that it stands in, and nothing is stored in the array. Write {given}[…] = …;"
+            )
     for outer in re.finditer(r"\b(?:float|double|int)\s+(\w+)\s*(?:=[^;]*)?;", text):
         name = outer[1]
         scope = integers.bracketed(text[outer.end() :], "{}")[0]

@@ -180,19 +180,19 @@ def _launch(setup: Setup) -> tuple[Any, ...]:
     return setup.grid, setup.block, setup.args, setup.shared_bytes
 
 
-def stored(kernel: Kernel, problem: Problem, case: Case) -> np.ndarray:
-    """Bool, of the output's shape: which elements a thread stores in a launch. What ends early has stored so far."""
+def stores(kernel: Kernel, problem: Problem, case: Case) -> np.ndarray:
+    """How often each element is stored in a launch, of the output's shape. What ends early has stored so far."""
     setup = problem.prepare(case)
-    is_stored = np.zeros(setup.output.size, bool)
+    count = np.zeros(setup.output.size, int)
     try:
         traces = record(kernel, setup).launches[-1].traces
     except SimulatorError:
-        return is_stored.reshape(setup.output.shape)
+        return count.reshape(setup.output.shape)
     name = output_name(kernel, setup)
     for trace in traces:
         if trace.space == "global" and trace.op != "ld" and trace.array == name:
-            is_stored[elements(trace, setup.output.itemsize)] = True
-    return is_stored.reshape(setup.output.shape)
+            np.add.at(count, elements(trace, setup.output.itemsize), 1)
+    return count.reshape(setup.output.shape)
 
 
 def elements(trace: Trace, size: int = 4) -> np.ndarray:

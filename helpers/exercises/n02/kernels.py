@@ -77,6 +77,16 @@ W_SLIPS = {
     "x_and_y_apart": MapSlip("x / 32 and y / 32 are rounded down one by one. First number the threads of the whole "
                              "block, then divide that number by 32.",
                              lambda i: _thread(i)[0] // 32 + _thread(i)[1] // 32),
+    "parts_apart": MapSlip("x and blockDim.x * y are divided by 32 and rounded down one by one: add them first, then "
+                           "divide the sum.",
+                           lambda i: _thread(i)[0] // 32 + i.block[0] * _thread(i)[1] // 32),
+    "sum_not_divided": MapSlip("/ comes before +: only blockDim.x * y is divided by 32. The sum belongs in brackets.",
+                               lambda i: _thread(i)[0] + i.block[0] * _thread(i)[1] // 32),
+    "pairs_of_rows": MapSlip("This counts pairs of rows. They are a warp where a row has 16 threads; other blocks have "
+                             "rows of other lengths.",
+                             lambda i: _thread(i)[1] // 2 + 0 * i.col),
+    "block_along_x": MapSlip("This is the block's number along x, the same for all of its threads.",
+                             lambda i: i.col // i.block[0] + 0 * i.row),
     "no_x": MapSlip("x is missing: threadIdx.y alone says which row of the block a thread is in.",
                     lambda i: _thread(i)[1] // 32 + 0 * i.col),
     "width_added": MapSlip("blockDim.x is added once; it must be multiplied by the number of rows before mine, "
@@ -90,6 +100,7 @@ IN_THE_GRID = tuple(
     for formula in (
         lambda i: (i.row * i.case.sizes["N"] + i.col) // 32,
         lambda i: (i.col + i.block[0] * i.row) // 32,
+        lambda i: (i.row + i.block[0] * i.col) // 32,
         lambda i: (_linear(i) + i.block[0] * (i.col // i.block[0])) // 32,
         lambda i: (_linear(i) + i.block[0] * i.block[1] * (i.col // i.block[0])) // 32,
     )
@@ -105,6 +116,7 @@ WARP_NUMBERS = KernelExercise(
             (32, 48, (16, 16)),  # the launch of the picture, and the first in which the starter is wrong
             (16, 32, (32, 8)),
             (24, 24, (8, 8)),
+            (8, 48, (24, 4)),  # a row of the block ends in the middle of a warp
             (19, 37, (16, 8)),
             (50, 3, (2, 64)),
             (1, 70, (64, 2)),

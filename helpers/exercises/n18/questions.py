@@ -9,7 +9,7 @@ from typing import Any
 
 from gpusim import devices
 from gpusim.devices import FLOAT_BYTES
-from helpers import recordings
+from helpers import peaks, recordings
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
 from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.questions import question
@@ -23,6 +23,7 @@ from helpers.pictures.scales import model
 from helpers.pictures.tables import Table, not_recorded
 from helpers.recordings.measurement import Timing, recorded_on
 
+PEAKS = {"f32": "FP32", "tf32": "TF32", "f64": "FP64", "f16": "FP16", "bf16": "BF16", "s8": "INT8", "e4m3": "FP8"}
 PRODUCTS = "products"  # the suite of every kind of product beside cuBLAS
 FAMILY, SMALL, THOUSAND = "family", 64, 1000  # the suite of many small products, their side, how many
 LARGE = 4096  # M = N of the question about bytes
@@ -228,7 +229,8 @@ def _recorded() -> tuple[list[dict], str]:
 
 
 def _table(member: str, heads: tuple[str, ...], ways: tuple[str, ...], caption: str, kinds: tuple[str, ...]) -> Table:
-    """The recorded rows of a member, with the µs of these ways, ours first, and the best of the rivals over ours."""
+    """The recorded rows of a member, with the µs of these ways, ours first, the best of the rivals over ours, and what
+    the roof is of ours."""
     try:
         rows, label = _recorded()
     except recordings.NoRecording:
@@ -239,7 +241,8 @@ def _table(member: str, heads: tuple[str, ...], ways: tuple[str, ...], caption: 
             times = row["ms"]
             cells = (theme.thousands(1e3 * times[way], 1) if way in times else "–" for way in ways)
             ratio = min(times[way] for way in rivals_of(row)) / times[ways[0]]
-            lines.append((row["kind"], " × ".join(map(str, row["shape"])), *cells, f"{ratio:.2f}"))
+            share = roof_ms(row, devices.DEFAULT) / times[ways[0]]
+            lines.append((row["kind"], " × ".join(map(str, row["shape"])), *cells, f"{ratio:.2f}", f"{share:.0%}"))
     return Table(heads, tuple(lines), f"{caption} ({label}); above 1 ours is faster", words=frozenset({0, 1}))
 
 
@@ -248,22 +251,30 @@ def rivals_of(row: Mapping[str, Any]) -> list[str]:
     return [way for way in row["ms"] if way not in row["launches"] and way not in row.get("controls", ())]
 
 
+def roof_ms(row: Mapping[str, Any], device: devices.Device) -> float:
+    """The least time that a GPU's units and its memory allow a recorded row, milliseconds."""
+    peak = peaks.of(device).tflops[PEAKS[row["kind"].split()[0]]]
+    return max(row["work"] / peak / 1e9, row["bytes"] / device.memory_gb_per_s / 1e6)
+
+
 def fused_table() -> Table:
     """Bias and GELU in the product's epilogue beside cuBLASLt's own, and beside a second kernel."""
-    heads = ("operands", "M × N × K", "gemm, fused, µs", "cuBLASLt, fused", "cuBLAS + kernel", "gemm + kernel", "ratio")
+    heads = ("operands", "M × N × K", "gemm, fused, µs", "cuBLASLt, fused", "cuBLAS + kernel", "gemm + kernel", "ratio",
+             "of the roof")  # fmt: skip
     ways = ("gemm", "cublasLt, one launch", "cublas + second kernel", "gemm + second kernel")
     return _table("bias + GELU", heads, ways, "bias and GELU; ratio: the faster of cuBLAS's two", ("f32 NN", "bf16 NN"))
 
 
 def grouped_table() -> Table:
     """Rows shared out among experts beside cuBLAS's grouped product."""
-    heads = ("operands", "experts × rows × N × K", "gemm, µs", "cuBLAS grouped, µs", "ratio")
+    heads = ("operands", "experts × rows × N × K", "gemm, µs", "cuBLAS grouped, µs", "ratio", "of the roof")
     return _table("experts", heads, ("gemm", "cublas grouped"), "one launch for all experts", ("f32 NN",))
 
 
 def convolution_table() -> Table:
     """Convolutions without the matrix of patches beside those with it."""
-    heads = ("operands", "images × H × W × C × N × R", "conv2d, µs", "patches + cuBLAS", "cuBLAS alone", "ratio")
+    heads = ("operands", "images × H × W × C × N × R", "conv2d, µs", "patches + cuBLAS", "cuBLAS alone", "ratio",
+             "of the roof")  # fmt: skip
     ways = ("conv2d", "patches + cublas", "cublas alone")
     return _table("convolution", heads, ways, "convolutions", ("f16",))
 

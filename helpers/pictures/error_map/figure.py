@@ -29,13 +29,15 @@ Cell = tuple[float, float]  # width and height of an element
 @dataclass(frozen=True, eq=False)
 class ErrorMap:
     """name: of the array.  wrong, unwritten: (rows, columns) bool; what is unwritten is wrong, too.  first: (row,
-    column) of the element that the words beside the picture speak of.  tile: (rows, columns) of a block's part."""
+    column) of the element that the words beside the picture speak of.  tile: (rows, columns) of a block's part.
+    several: bool, which of the wrong ones several threads store, in no order; None for none."""
 
     name: str
     wrong: np.ndarray
     unwritten: np.ndarray
     first: tuple[int, int]
     tile: tuple[int, int]
+    several: np.ndarray | None = None
 
 
 def error_map_figure(data: ErrorMap, title: str) -> theme.Figure:
@@ -51,7 +53,8 @@ def error_map_figure(data: ErrorMap, title: str) -> theme.Figure:
             page.Key(theme.TROUBLE, "not written by any thread", hatched=True),
         ]
         if data.tile[0] < rows or data.tile[1] < columns:
-            keys.append(page.Key(theme.INK, "border of what one block should compute"))
+            keys.append(page.Key(theme.INK, "what one block should compute", frame=0.9))
+        keys.append(page.Key(theme.INK, f"{data.name}[{data.first[0]}, {data.first[1]}]", frame=2.4))
         page.legend(axes, LEGEND_Y, keys)
         _elements(axes, data, cell)
         _rulers(axes, data, cell)
@@ -69,7 +72,10 @@ def caption(data: ErrorMap) -> str:
     if unwritten == wrong and wrong:
         return f"{text}: no thread wrote {'it' if wrong == 1 else 'them'}."
     were = "was" if unwritten == 1 else "were"
-    return f"{text}; {theme.thousands(unwritten)} of them {were} not written." if unwritten else f"{text}."
+    several = int(data.several.sum()) if data.several is not None else 0
+    parts = [f"{theme.thousands(unwritten)} of them {were} not written"] if unwritten else []
+    parts += [f"{theme.thousands(several)} of them are stored by several threads"] if several else []
+    return f"{'; '.join([text, *parts])}."
 
 
 def pattern(wrong: np.ndarray) -> str:

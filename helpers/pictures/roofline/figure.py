@@ -302,7 +302,7 @@ def rooflines_figure(panels: Sequence[Roofline], title: str) -> theme.Figure:
     parts = "; ".join(f"{_panel_name(panel)}: {_panel_words(panel)}" for panel in panels)
     measured = any(_measured(panel) for panel in panels)
     top = SMALL_Y + (24 if measured else 0)  # room for the legend
-    drawn, axes = page.page(top + SMALL_HEIGHT + 52, title, f"Every byte moved once – {parts}.", 3)
+    drawn, axes = page.page(top + SMALL_HEIGHT + 52, title, f"Every byte moved once, β = 0 – {parts}.", 3)
     step = (page.WIDTH - PLOT_X) / len(panels)
     with theme.style():
         if measured:

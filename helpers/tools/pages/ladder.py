@@ -18,13 +18,13 @@ from PIL import Image
 
 from gpusim import devices
 from helpers import peaks, recordings
+from helpers.exercises.n18.questions import PEAKS
 from helpers.measure import Measurement, geometric_mean
 from helpers.pictures import figures, theme
 from helpers.pictures.ladder import explorer
 from helpers.pictures.theme import thousands
 from helpers.recordings.suites import RUNGS
 from helpers.tools.pages.markers import Markers, command_line
-from helpers.tools.pages.products import PEAKS
 
 ROOT = Path(__file__).resolve().parents[3]
 PICTURE, DARK = (Path("notebooks") / "images" / name for name in ("ladder.png", "ladder-dark.png"))

@@ -13,15 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from gpusim import devices
-from helpers import peaks, recordings
-from helpers.exercises.n18.questions import rivals_of
+from helpers import recordings
+from helpers.exercises.n18.questions import PEAKS, rivals_of, roof_ms
 from helpers.measure import geometric_mean
 from helpers.tools.pages.markers import Markers, command_line
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = Path("notebooks") / "cublas.md"
 MARKERS = Markers("products", "make picture")
-PEAKS = {"f32": "FP32", "tf32": "TF32", "f64": "FP64", "f16": "FP16", "bf16": "BF16", "s8": "INT8", "e4m3": "FP8"}
 MEMBERS = {
     "single": "one product",
     "batch": "a batch",
@@ -59,17 +58,11 @@ def _line(member: str, kind: str, rows: Sequence[Mapping[str, Any]], device: dev
     beside = " or ".join(rivals)
     lowest = min(ratios, key=ratios.__getitem__)
     fastest = max(row["work"] / row["ms"][ours] for row in rows) / 1e9
-    nearest = max(_roof_ms(row, kind, device) / row["ms"][ours] for row in rows)
+    nearest = max(roof_ms(row, device) / row["ms"][ours] for row in rows)
     return (
         f"| {MEMBERS[member]} | {kind} | {beside} | {len(rows)} | {geometric_mean(list(ratios.values())):.2f} | "
         f"{ratios[lowest]:.2f} at {lowest} | {fastest:.1f} | {nearest:.0%} |"
     )
-
-
-def _roof_ms(row: Mapping[str, Any], kind: str, device: devices.Device) -> float:
-    """The least time that the GPU's units and its memory allow, milliseconds."""
-    peak = peaks.of(device).tflops[PEAKS[kind.split()[0]]]
-    return max(row["work"] / peak / 1e9, row["bytes"] / device.memory_gb_per_s / 1e6)
 
 
 def section(gpu: str = devices.DEFAULT.name) -> str:

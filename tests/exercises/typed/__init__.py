@@ -55,7 +55,8 @@ class Typed:
             return ACCEPTED
         if not self.says:
             return REFUSED
-        if re.search(self.says, verdict.sentence, re.IGNORECASE) or repairs.PROVEN in verdict.sentence:
+        proven = any(end in verdict.sentence for end in (repairs.PROVEN, repairs.REACHED))
+        if re.search(self.says, verdict.sentence, re.IGNORECASE) or proven:
             return CAUSE
         return FALSE if "Why: " in verdict.sentence else NONE
 

@@ -275,8 +275,43 @@ def test_host_headers_with_device_equivalents_are_named():
 
 def test_missing_semicolon_is_sought_at_the_previous_lines_end():
     sentence = message("__global__ void k(float *C) {\n    int a = 1\n    int b = 2;\n    C[0] = a + b;\n}")
-    assert "Look at the end of the line before: the ; is missing there." in sentence
-    assert "line before" not in message("__global__ void k(float *C) {\n    int a = 1 int b;\n}")
+    assert "Look at the end of line 2: the ; is missing there." in sentence and sentence.count("error:") == 1
+    assert "end of line" not in message("__global__ void k(float *C) {\n    int a = 1 int b;\n}")
+
+
+@pytest.mark.parametrize(
+    ("body", "hint"),
+    [
+        ("if (n > 8) return\n\n    float a = 1;\n    C[0] = a;", "Look at the end of line 2: the ; is missing there."),
+        ("C[n = 1.0f;", 'expected a "]" to match this "["'),
+        ("if (n > (8) C[0] = 1;\n    C[1] = 2;", "The ( is not closed before the ;: a ) is missing between them."),
+        ("for (int k = 0; k < n; ++k C[k] = 1;", "The ( is not closed before the ;: a ) is missing between them."),
+        ("for (int k = 0, k < n, ++k) C[k] = 1;", "separated by ; and not by , : for (int k = 0; k < n; ++k)"),
+        ("if (n) {\n    C[0] = 1;\n    else C[0] = 2;", "The { is not closed before the else in line 4"),
+        ("C[0] = 1; }\n    C[1] = 2;", "The } in line 2 closes the { of line 1 already"),
+        ("C[0] = 2 n;", "Nothing stands between 2 and n: there an operator is missing"),
+        ("C[0] = 2 C[1] = n;", "In front of C a statement has no end"),
+        ("int i = 0;\n    if (index < n) C[index] = 1;", 'identifier "index" is undefined'),
+    ],
+)
+def test_where_punctuation_breaks_off_one_error_is_shown(body, hint):
+    sentence = message(f"__global__ void k(float *C, int n) {{\n    {body}\n}}")
+    assert hint in sentence and sentence.count("error:") == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "auto f = [&](int i) { return i; };\n    C[f(n)] = missing;",
+        "#if 1\n    if (n) {\n#else\n    {\n#endif\n    C[0] = missing; }",
+        "if (n) C[0] = 1; else C[0] = 2;\n    if (n) { if (n > 1) C[0] = 1; else C[0] = missing; }",
+        "for (int k = 0, j = 1; k < n; ++k, ++j) C[k] = missing;",
+        'C[0] = 1; // an open ( and a "[\n    C[1] = missing;',
+    ],
+)
+def test_brackets_that_match_are_not_said_to_break_off(body):
+    sentence = message(f"__global__ void k(float *C, int n) {{\n    {body}\n}}")
+    assert 'identifier "missing" is undefined' in sentence and "match this" not in sentence and "closes" not in sentence
 
 
 def test_two_indices_of_a_flat_array_get_how_rows_lie():

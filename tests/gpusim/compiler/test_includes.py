@@ -83,8 +83,28 @@ def test_registered_folder_serves_headers_by_name(outside, monkeypatch):
     assert "4711" in compiler.compile('#include "secret.h"' + END, "k").ptx
 
 
-def test_package_holds_no_header_of_the_course():
-    assert not [*Path(compiler.__file__).parents[1].rglob("*.cuh")]
+def test_allowed_folder_is_included_by_path_alone(outside, monkeypatch):
+    monkeypatch.setattr(includes, "_ALLOWED", {})
+    refused(f'#include "{outside}"{END}')
+    compiler.allow_includes(outside.parent)
+    assert "4711" in compiler.compile(f'#include "{outside}"{END}', "k").ptx
+    with pytest.raises(compiler.CompileError, match=r"cannot open source file .secret\.h"):
+        compiler.compile('#include "secret.h"' + END, "k")
+
+
+def test_course_allows_its_own_files(outside, monkeypatch):
+    monkeypatch.setattr(includes, "_ALLOWED", {})
+    path = headers.COURSE / "gemm_kernels" / "cuda" / "barriers.cuh"
+    source = f'#include "{path}"\n#define ANSWER 1{END}'
+    refused(source)
+    headers.register()
+    compiler.compile(source, "k")
+
+
+def test_package_knows_nothing_of_the_course():
+    package = Path(compiler.__file__).parents[1]
+    assert not [path.name for path in package.rglob("*.py") if "gemm_kernels" in path.read_text(encoding="utf-8")]
+    assert not [*package.rglob("*.cuh")]
     assert {path.parent.name for path in headers.FOLDER.rglob("*.cuh")} == {"family", "two_smallest"}
 
 

@@ -10,11 +10,6 @@ from helpers import gpu
 KERNEL = 'extern "C" __global__ void k(float *x, int n) {{ {} x[0] = n; }}'
 
 
-@pytest.fixture(autouse=True)
-def on_the_simulator(monkeypatch):
-    monkeypatch.setenv("GEMM_COURSE_BACKEND", "simulator")
-
-
 def message(source, **given) -> str:
     with pytest.raises((compiler.CompilerError, gpusim.SimulatorError)) as caught:
         gpusim.RawModule(source, **given).get_function("k")

@@ -39,7 +39,7 @@ HELD_BY = {
         "test_unused_values.py::test_an_exchange_whose_old_value_is_unused_is_a_store",
     "M1 wrong masks": "test_checks.py::test_a_wrong_mask_is_found_at_its_line",
     "M2 the counter without its barrier":
-        "test_checks.py::test_block_that_counts_before_all_threads_wrote_is_found",
+        "test_each_piece_is_needed.py::test_without_one_piece_it_is_a_race",
     "M3 the neighbour in shared memory":
         "test_match_by_address.py::test_index_into_the_neighbour_on_its_line_is_found_in_sass",
     "M3 outside of a local array": "test_checks.py::test_an_array_of_a_thread_is_watched",

@@ -293,14 +293,14 @@ bad(
 
 HELD = {
     "good_last_block_fence_atomic":
-        "test_checks.py::test_sums_released_by_fence_and_barrier_are_no_race",
+        "test_each_piece_is_needed.py::test_the_whole_program_is_right",
     "good_histogram_private_then_reduce": "test_checks.py::test_a_correct_kernel_has_no_finding",
     "good_uninit_padding_struct_copy":
         "test_unused_values.py::test_struct_is_copied_with_padding_but_not_without_a_member",
     "good_partial_tile_unused_select":
         "test_unused_values.py::test_of_two_values_the_one_that_is_not_taken_may_be_anything",
     "bad_last_block_no_syncthreads_before_count":
-        "test_checks.py::test_block_that_counts_before_all_threads_wrote_is_found",
+        "test_each_piece_is_needed.py::test_without_one_piece_it_is_a_race",
     "good_cuda_atomic_release_acquire":
         "test_foreign_kernels.py::test_a_kernel_from_elsewhere_gives_what_the_table_says",
     "good_release_acquire_ptx_noatomic":

@@ -112,7 +112,6 @@ STORED = """extern "C" __global__ void k(const unsigned *a, unsigned *sums) {
 }"""
 
 
-@pytest.mark.parametrize("level", ("sass", "ptx"))
 def test_compiled_engine_stores_matrices_to_shared_memory(level):
     a, sums = np.arange(256, dtype=np.uint16).view(np.uint32), np.zeros(192, np.uint32)
     kernel = gpusim.RawModule(code=STORED, arch="sm_90").get_function("k")

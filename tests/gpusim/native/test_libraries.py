@@ -1,5 +1,6 @@
 """The compiled programs: built for this machine from the source that is here, once, and found again."""
 
+import re
 import shutil
 import sys
 
@@ -137,6 +138,33 @@ def test_compiled_programs_can_be_turned_off(monkeypatch):
     monkeypatch.setenv(native.ENVIRONMENT_VARIABLE, "off")
     with pytest.raises(native.NoLibrary, match="GEMM_COURSE_NATIVE=off"):
         native.load("engine")
+
+
+# A file of the engine calls those of later layers only, as machine.h says.
+LAYERS = (
+    ("blocks", "lanewise", "traces"), ("warp",), ("typed", "exchange", "textures", "bulk", "clock"),
+    ("arithmetic", "memory"), ("patterns", "checks"), ("bulk_checks", "uninvolved"), ("shadow",), ("machine",),
+    ("floats",),
+)  # fmt: skip
+DEFINITION = re.compile(r"^(?!static|typedef|enum|struct)\w[\w *]*?\b(\w+)\([^;{}()]*\) \{", re.MULTILINE)
+
+
+def test_calls_of_the_engine_go_to_lower_layers():
+    texts = {
+        path.stem: re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+        for path in (building.HOME / "engine").glob("*.c")
+    }
+    layer_of = {name: layer for layer, names in enumerate(LAYERS) for name in names}
+    assert layer_of.keys() == texts.keys()
+    home_of = {function: name for name, text in texts.items() for function in DEFINITION.findall(text)}
+    assert home_of["end_phase"] == "checks"
+    upward = {
+        f"{name}.c calls {function} of {home}.c"
+        for function, home in home_of.items()
+        for name, text in texts.items()
+        if name != home and layer_of[name] >= layer_of[home] and re.search(rf"\b{function}\(", text)
+    }
+    assert not upward
 
 
 def test_an_instruction_is_packed_into_the_fields_of_its_layout():

@@ -18,10 +18,7 @@ from helpers.tools.measuring import __main__ as command, choosing, side_by_side
 from helpers.tools.measuring.__main__ import main, summary, table_row
 from helpers.tools.measuring.counters import write_cubins
 
-
-@pytest.fixture(autouse=True)
-def on_the_simulator(monkeypatch):
-    monkeypatch.setenv(gpu.BACKEND_VARIABLE, "simulator")
+pytestmark = pytest.mark.usefixtures("on_the_simulator")
 
 
 @pytest.mark.parametrize("arguments", [["bench"], ["choose"], ["choose", "--size", "64"]], ids=" ".join)

@@ -14,6 +14,8 @@ from helpers.measure import problem
 from helpers.pictures.traffic import sectors_per_request
 from helpers.tools.measuring.counters import SHAPES, SMALL_SHAPES
 
+pytestmark = pytest.mark.usefixtures("on_the_simulator")
+
 RECORDED = recordings.of_architecture("counters", devices.DEFAULT)
 ROWS = [row for recording in RECORDED for row in recording["rows"]]
 IDS = [f"{row['kernel']}-{row['M']}x{row['N']}x{row['K']}" for row in ROWS]
@@ -66,11 +68,6 @@ def simulated(index):
         launch(M, N, K, 1.25, A, B, row["beta"], C)
     tags = {op: recording.total("tags", space="global", op=op) for op in ("ld", "st")}
     return Simulated(dict(recording.counters), tags, recording.total("requests", space="global", op="ld", array="B"))
-
-
-@pytest.fixture(autouse=True)
-def on_the_simulator(monkeypatch):
-    monkeypatch.setenv(gpu.BACKEND_VARIABLE, "simulator")
 
 
 def test_every_ladder_and_special_shape_kernel_was_profiled():

@@ -37,10 +37,7 @@ from helpers.tools.measuring import choosing, fastest_suite, graphs
 from helpers.tools.measuring.__main__ import main
 from tests.measure.changed import changed_since
 
-
-@pytest.fixture(autouse=True)
-def on_the_simulator(monkeypatch):
-    monkeypatch.setenv(gpu.BACKEND_VARIABLE, "simulator")
+pytestmark = pytest.mark.usefixtures("on_the_simulator")
 
 
 def measured(ours, cublas, best=1.5, autotuned=3.0):

@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import sys
 
 import numpy as np
 import pytest
@@ -13,13 +12,6 @@ from helpers import gpu, recordings
 from helpers.exercises.n18.questions import rivals_of
 from helpers.measure import timing
 from helpers.tools.measuring import instructions, products
-
-
-@pytest.fixture
-def cupy_of_the_course(monkeypatch):
-    """`import cupy` gives what answers to CuPy's calls here, whether there is a GPU or not."""
-    if gpu.backend() == "simulator":
-        monkeypatch.setitem(sys.modules, "cupy", gpu)
 
 
 def test_a_tiles_times_are_those_of_a_line_through_two_depths(monkeypatch):

@@ -82,6 +82,8 @@ ERRORS: dict[str, type[HazardError]] = {
     UNWRITTEN_LOCAL: UninitializedRead, WARP_MASK: WarpMaskError, NEVER_SET: UninitializedRead,
 }  # fmt: skip
 MOST_IN_A_MESSAGE = 3
+# A register of 16 bits is spilled so, to a word that is refilled as a whole; elements of arrays are stored by STL.U16.
+SPILLS_HALF, REFILLED_BYTES = "STL.S16", 4
 ENOUGH = 1024  # basic blocks that are still executed after the first finding, where findings are raised
 MOST_WATCHED_BYTES = 128 << 20  # of an array that is watched for races: the watch takes up to eight times as much
 
@@ -456,7 +458,8 @@ class Checker(Observer):
     def _local(self, event: Access) -> None:
         wave, local = event.wave, event.wave.local
         if event.op != "ld":
-            local.note_written(event.addresses, event.mask, event.width)
+            width = REFILLED_BYTES if wave.instruction.opcode.startswith(SPILLS_HALF) else event.width
+            local.note_written(event.addresses, event.mask, width)
             self.shared.stored_locally(wave.instruction.index)
             return
         mask = self._inside(event, local)

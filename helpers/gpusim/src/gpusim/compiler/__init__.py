@@ -23,7 +23,7 @@ from gpusim.compiler.errors import (
     UnknownArchitecture,
     UnknownKernel,
 )
-from gpusim.compiler.includes import register as register_headers
+from gpusim.compiler.includes import allow as allow_includes, register as register_headers
 from gpusim.compiler.lines import ptx_by_line, sass_by_line
 from gpusim.compiler.parameter_types import ParameterType
 from gpusim.compiler.portable import adapted
@@ -41,6 +41,7 @@ __all__ = [
     "UnknownArchitecture",
     "UnknownKernel",
     "adapted",
+    "allow_includes",
     "architectures",
     "check_options",
     "check_texts",

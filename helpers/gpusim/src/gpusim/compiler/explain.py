@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 
-from gpusim.compiler import diagnostics, signature
+from gpusim.compiler import diagnostics, grammar, signature
 from gpusim.compiler.diagnostics import Diagnostic
 from gpusim.compiler.errors import CompileError, UnknownKernel
 
@@ -127,8 +127,12 @@ def failed_compilation(
     if any(_PTX_PLACE.search(group[0].message) for group in about_source):
         return CompileError(_assembler_errors(about_source, texts, filename, ptx()))
     shown, about_source, of_the_host = [], *_host_code_apart(about_source)
+    errors = [error for error, *_ in about_source]
+    about_source = [group for group in about_source if not grammar.follows_from_unknown_name(group[0], errors)]
     if about_source and _python_line(about_source[0][0], texts):
         about_source = about_source[:1]  # the others follow from it
+    elif shown_error := _punctuation(about_source[0][0], texts, filename):
+        return CompileError(shown_error)
     different = {error.message: (error, notes) for error, *notes in reversed(about_source)}
     of_each = [different[message] for message in dict.fromkeys(error.message for error, *_ in about_source)]
     for error, notes in of_each[:_MAX_ERRORS_SHOWN]:
@@ -149,6 +153,14 @@ def failed_compilation(
             f"Host code, too: {_lines(of_the_host)}. Leave out main and every other function that runs on the CPU."
         )
     return CompileError(_MANGLED.sub(_plain_name, "\n\n".join(shown)))
+
+
+def _punctuation(error: Diagnostic, texts: Mapping[str, str], filename: str) -> str:
+    """The one error that shows where the punctuation of the source breaks off, "" if it does not."""
+    if error.filename != filename or _hints_on_python(error, texts):
+        return ""
+    shown_error = grammar.cause(error, texts[filename])
+    return "\n".join((diagnostics.render(shown_error[0], texts), shown_error[1])) if shown_error else ""
 
 
 def _unknown_option(option: str) -> str:
@@ -279,12 +291,12 @@ def _hints(error: Diagnostic, headers: Mapping[str, str]) -> list[str]:
     for message, line, hint in _HINTS:
         if (match := message.search(error.message)) and line.search(error.echo or ""):
             return [f"    {match.expand(hint)}"]
-    if _END_OF_LINE_BEFORE.search(error.message) and _begins_its_line(error):
-        return ["    Look at the end of the line before: the ; is missing there."]
     if _TWO_INDICES in error.message:
         name = _before_bracket(error)
         if name and (many := re.search(rf"\b{name}\s*((?:\[[^][]*\]\s*){{3,}})", error.echo or "")):
             return [f"    {name} is given {many[1].count('[')} indices here, and has fewer: look at its declaration."]
+        if name and not re.search(rf"\b{name}\s*\[(?:[^][]|\[[^][]*\])*\]\s*\[", error.echo or ""):
+            return [f"    {name} is a single number and has no index: look at its declaration."]
         return [
             f"    {name} points to the first of a line of numbers, and has one index: element (row, col) of rows that "
             f"are W numbers long is {name}[row * W + col]."
@@ -346,11 +358,6 @@ def _foreign_character(error: Diagnostic) -> str | None:
     instead = _MEANT.get(character) or ("" if is_seen else "a space, or nothing,")
     advice = f"Write {instead} instead." if instead else "Outside of texts and comments C++ has plain letters alone."
     return f"    In column {column + 1} stands {what}; C++ has no such character. {advice}"
-
-
-def _begins_its_line(error: Diagnostic) -> bool:
-    """Whether the compiler stumbled over the first word of a line."""
-    return error.column is not None and error.echo is not None and not error.echo[: error.column - 1].strip()
 
 
 def _assembler_errors(groups: Sequence[list[Diagnostic]], texts: Mapping[str, str], filename: str, ptx: str) -> str:

@@ -1,4 +1,4 @@
-"""Which files a source may include: CUDA's headers, registered ones, the project's, those beside the notebook.
+"""Which files a source may include: CUDA's headers, those of folders that a program allows, those beside the notebook.
 
 A compiler reads whatever it is asked to, and quotes it in its messages, and a process that compiles other people's
 sources (a hub, a grader) would hand out files of its own. Hence every name that a source includes is checked before the
@@ -24,9 +24,8 @@ from gpusim.compiler.errors import CompileError
 ENVIRONMENT_VARIABLE = "GEMM_COURSE_INCLUDE"
 """Folders whose files sources may include, beside the notebook's and the project's: separated as in PATH."""
 
-PROJECT = next((home for home in Path(__file__).resolve().parents if (home / "gemm_kernels").is_dir()), None)
-"""The folder of the course, where gpusim lies in it: its sources may be included from anywhere."""
-_REGISTERED: dict[Path, None] = {}  # folders, in the order in which the compiler searches them
+_ALLOWED: dict[Path, None] = {}  # folders whose files sources may include by their paths,
+_REGISTERED: dict[Path, None] = {}  # and those in which the compiler searches for a name, in this order
 _SPLICE = re.compile(r"\\[ \t]*\r?\n")
 _BLANK = r"(?:[ \t\v\f]|/\*.*?\*/)*"
 _ASKS = re.compile(
@@ -69,7 +68,7 @@ class _Reader:
         further = (
             Path(folder).resolve() for folder in os.environ.get(ENVIRONMENT_VARIABLE, "").split(os.pathsep) if folder
         )
-        return (*filter(None, (PROJECT,)), *registered(), *own, *further)
+        return (*_ALLOWED, *registered(), *own, *further)
 
     def read(self, text: str, name: str, home: Path) -> None:
         """Look at all that a text includes; `home` is the folder that it lies in."""
@@ -127,6 +126,11 @@ class _Reader:
             "is in, and this is elsewhere. Paste what the kernel uses of that file, give its text with "
             f"headers={{…}}, or allow the folder before Python starts: {ENVIRONMENT_VARIABLE}=/that/folder."
         )
+
+
+def allow(folder: Path) -> None:
+    """Let every source of this process include the files in a folder, by their paths."""
+    _ALLOWED[folder.resolve()] = None
 
 
 def register(folder: Path) -> None:

@@ -56,7 +56,7 @@ class Range:
             return "No launch on this GPU was compared with its prediction."
         of = "the course's own kernels" if self.seen else "other kernels"
         launches = "such launches" if self.alike else "launches"
-        return f"So wide a range held {self.inside} of {self.launches} {launches} of {of} that were timed."
+        return f"Of {self.launches} {launches} of {of} that were timed, {self.inside} lay in so wide a range."
 
 
 def compared(launches: Iterable[Sequence[Any]]) -> tuple[Compared, ...]:

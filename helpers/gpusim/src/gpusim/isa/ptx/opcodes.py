@@ -1,7 +1,7 @@
 """The instructions of PTX that are modelled: one row per opcode, with everything that is true of it.
 
-To add an instruction, add a row, a function in `decoding` if none fits, and a case to
-tests/gpusim/test_ptx_instructions.py.
+To add an instruction, add a row, a function in `decoding` if none fits, and a case to tests/gpusim/ptx_cases.py, whose
+answers `python -m tests.gpusim.goldens.instructions` records on a GPU.
 """
 
 from dataclasses import dataclass

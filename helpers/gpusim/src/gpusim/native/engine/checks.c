@@ -245,7 +245,7 @@ void note_passed(Warp *warp) {
     meet_others(warp, warp->living, 0, UPDATES);
 }
 
-void note_barrier(Block *block, Results *results) {
+static void note_barrier(Block *block, Results *results) {
     const int has_fences = block->fenced > block->barrier;
     block->barrier = tick(results);
     if (!results->released_by_threads) return;
@@ -255,6 +255,15 @@ void note_barrier(Block *block, Results *results) {
         if (has_fences) memcpy(order->known_to_block, order->fenced, sizeof order->known_to_block);
     }
     if (results->acquired) join_clocks(block);
+}
+
+void end_phase(Block *block) {
+    Results *results = block->warp[0].results;
+    note_barrier(block, results);
+    block->all_met = block->barrier;
+    results->barriers++;
+    results->changes++;
+    results->in_vain = 0;
 }
 
 static int is_strong(const Instruction *i, int touch) {
@@ -953,6 +962,7 @@ static void check_global(Warp *warp, const Instruction *i, int slot, const Reque
 
 /* Local memory: of each byte, whether its thread has written it. */
 static void check_local(Warp *warp, const Instruction *i, const Request *request, int width, int touch) {
+    if (touch == WRITES && i->flags & SPILLS_HALF) width = WORD_BYTES;
     for (uint32_t rest = request->active; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
         uint8_t *written = warp->block->local_written +

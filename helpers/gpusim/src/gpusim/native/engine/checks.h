@@ -12,6 +12,10 @@ enum Touch { READS, WRITES, UPDATES, COPIES };
 /* In `flags` of a store: a warp makes it as one, whichever lanes are active. */
 enum { FOR_THE_WARP = 1 << 21 };
 
+/* In `flags` of a store of 16 bits to local memory, STL.S16: a register of 16 bits is spilled, to a word that is
+ * refilled as a whole. (Elements of arrays are stored by STL.U16.) */
+enum { SPILLS_HALF = 1 << 12 };
+
 /* In `flags` of an atomic operation: its result is live. */
 enum { RETURNS_OLD = 1 << 13 };
 
@@ -43,8 +47,9 @@ void note_passed(Warp *warp);
 /* A cluster has passed its barrier: its blocks know what each of them knew. */
 void note_cluster(Cluster *cluster);
 
-/* The threads of a block have passed a barrier. */
-void note_barrier(Block *block, Results *results);
+/* The threads of a block have passed a barrier, or a phase of an mbarrier has ended, which is one for the race
+ * detector: the vector clocks advance, and the barrier is counted. */
+void end_phase(Block *block);
 
 /* An instruction is about to be executed by the lanes of `mask` while registers hold uninitialised values. */
 void follow_held(Warp *warp, const Instruction *i, uint32_t mask);

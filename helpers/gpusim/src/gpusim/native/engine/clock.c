@@ -1,5 +1,7 @@
 #include "clock.h"
 
+#include "memory.h"
+
 /* How often, and for how many steps, a clock is waited for until it leaps, each time by a part of the wait. */
 enum { PATIENT = 16, FEW_STEPS = 64, MANY_STEPS = 4096, PART = 8 };
 enum { MOST_PASSED_OVER = 16 };       /* rounds: those behind may wait for the one ahead, if they read no clock */

@@ -9,7 +9,7 @@
 #ifndef CLOCK_H
 #define CLOCK_H
 
-#include "warp.h"
+#include "machine.h"
 
 /* Clocks beside that of the instruction. What passes between warps comes through the L2 cache. */
 enum { TAKES_L2 = 265, TAKES_SHARED = 23, TAKES_L1 = 33, TAKES_DISTANT = 180 };

@@ -5,10 +5,10 @@
  *
  * Who may call whom, from above: blocks.c schedules blocks, and calls warp.c, which schedules the groups of a warp and
  * executes their instructions by the operations of arithmetic.c, typed.c, exchange.c, textures.c, memory.c and bulk.c;
- * clock.c says which warp is next. memory.c and bulk.c call patterns.c, which counts requests by counting.c, and
- * checks.c, the race detector, which calls bulk_checks.c, uninvolved.c and shadow.c. machine.c and floats.c serve all.
- * Two calls go up: bulk.c ends a phase (`end_phase`), and clock.c asks for polls (`sees_nothing_new`), both of warp.c.
- * lanewise.c executes runs of instructions for Python alone, traces.c merges what was traced. */
+ * clock.c says which warp is next, and asks memory.c what a warp polls. memory.c and bulk.c call patterns.c, which
+ * counts requests by counting.c, and checks.c, the race detector, which calls bulk_checks.c, uninvolved.c and shadow.c.
+ * machine.c and floats.c serve all. lanewise.c executes runs of instructions for Python alone, traces.c merges what was
+ * traced. No call goes up (tests/gpusim/native/test_libraries.py). */
 #ifndef MACHINE_H
 #define MACHINE_H
 
@@ -326,7 +326,7 @@ enum { FEW_PLACES = 4 }; /* that a warp may poll by turns */
 
 enum { HOST_LINE = 64 }; /* bytes of a line of the host's cache */
 
-/* A copy of the lines of the host's memory in which the words of a warp's load lie; see `word_of_column`, memory.c. */
+/* A copy of the lines of the host's memory in which the words of a load lie; see `word_of_column` in memory.c. */
 typedef struct {
     uint32_t relative[WARP]; /* bytes from the first line */
     uint8_t line[WARP][HOST_LINE];

@@ -1,4 +1,4 @@
-/* Address translation and bounds of accesses, and their records; called by memory.c and bulk.c. */
+/* Address translation and bounds of accesses, and their records; and what a warp polls. */
 #ifndef MEMORY_H
 #define MEMORY_H
 
@@ -24,6 +24,15 @@ int locate(Warp *warp, const Instruction *i, int space, const Request *request, 
  * NULL. */
 void record(Warp *warp, const Instruction *i, int space, int slot, const Request *request, int width, int stores,
             int touch, Pattern *known);
+
+/* Which of the words that the warp has polled its last relaxed load has read; -1 for another one, or no such load. */
+int polled_place(const Warp *warp);
+
+/* Whether memory still holds `word` at the address of the last poll; `word` becomes what it holds. */
+int still_holds(const Warp *warp, uint32_t *word);
+
+/* Whether the warp polled the same word as at the end of a turn before, and read the same value. */
+int sees_nothing_new(const Warp *warp);
 
 typedef void Access(Warp *warp, const Instruction *i, int space, const Request *request);
 

@@ -13,6 +13,7 @@
 
 #include "checks.h"
 #include "clock.h"
+#include "memory.h"
 
 enum { IDLE_TURNS = 4 }; /* in which threads may poll before others of their warp get a turn */
 /* After so many groups were split off all turns in which a warp polls are short. */
@@ -143,15 +144,6 @@ static void release_warpsync(Warp *warp) {
 }
 
 /* ---- barriers of the block: all threads that have not exited come to them */
-
-void end_phase(Block *block) {
-    Results *results = block->warp[0].results;
-    note_barrier(block, results);
-    block->all_met = block->barrier;
-    results->barriers++;
-    results->changes++;
-    results->in_vain = 0;
-}
 
 /* All living threads of a block go on. Where barriers may be of some warps, those that have ended are not ordered by
  * it. */
@@ -638,22 +630,10 @@ static void favour_next(Warp *warp, uint32_t mask) {
 
 /* ---- the end of a turn */
 
-static int known_place(const Warp *warp) {
-    for (int place = 0; place < FEW_PLACES && warp->polled_by >= 0; place++)
-        if (warp->poll_address[place] == warp->polled_at) return place;
-    return -1;
-}
-
-int sees_nothing_new(const Warp *warp) {
-    const int place = known_place(warp);
-    uint32_t word = place < 0 ? 0 : warp->poll_word[place];
-    return place >= 0 && still_holds(warp, &word);
-}
-
 /* A polling loop reads one address again, a scan does not. A loop that polls may change something, too: a count of its
  * trips, say. In a turn that its clock ends it need not look. */
 static void note_poll(Warp *warp, int only_polled, int changed) {
-    const int known = known_place(warp), polls = warp->polled_by >= 0;
+    const int known = polled_place(warp), polls = warp->polled_by >= 0;
     int is_the_same = 0;
     if (known < 0 && polls) warp->poll_address[warp->newest = (warp->newest + 1) % FEW_PLACES] = warp->polled_at;
     if (polls) is_the_same = still_holds(warp, &warp->poll_word[known < 0 ? warp->newest : known]) && known >= 0;

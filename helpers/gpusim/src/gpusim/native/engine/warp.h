@@ -23,15 +23,6 @@ int64_t patience_of(const Warp *warp, int64_t turns);
  * say. An H200 lets the first ones go on alone (tests/gpusim/goldens/system_sm_90.json). Whether there are any. */
 int part_from_loop(Warp *warp);
 
-/* Whether the warp polled the same word as at the end of a turn before, and read the same value. */
-int sees_nothing_new(const Warp *warp);
-
-/* Whether memory still holds `word` at the address of the last poll; `word` becomes what it holds. */
-int still_holds(const Warp *warp, uint32_t *word);
-
-/* A phase of an mbarrier has ended: for the race detector a barrier of the block. */
-void end_phase(Block *block);
-
 /* The threads of a group wait for phases of mbarriers to end: 1 if they have, or if the group `gives_up`. */
 int try_wait(Warp *warp, const Instruction *i, uint32_t mask, int gives_up);
 

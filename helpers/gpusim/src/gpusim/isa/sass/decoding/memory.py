@@ -73,7 +73,8 @@ def store(t: Decoder, s: sass.Statement) -> Decoded:
     i = access(t, s, "store", "st")
     i.strong = 0
     i.offset = takes_address(t, i, address, t.space)
-    width, _ = chosen(s, NARROW, (0, False))
+    width, signed = chosen(s, NARROW, (0, False))
+    i.flags |= form.SIGNED_VALUE * signed
     i.number[2], i.number[3] = 1 if width else words_of(s), width
     stores(t, i, value, i.number[2])
     return i
