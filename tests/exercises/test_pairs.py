@@ -19,7 +19,7 @@ def test_what_was_timed_is_the_source_that_is_shown(name):
     assert rows[name]["sha256"] == pairs.sha256(pairs.launches()[name]) and len(rows) == len(NAMES)
 
 
-@pytest.mark.parametrize(("first", "other"), list(zip(NAMES[::2], NAMES[1::2], strict=True)))
+@pytest.mark.parametrize(("first", "other"), [*zip(NAMES[:6:2], NAMES[1:6:2], strict=True), NAMES[5:]])
 def test_both_of_a_pair_compute_the_same_bits(first, other):
     A, B, _ = problem(64, 64, 16)
     results = []
