@@ -265,11 +265,11 @@ class Run:
         self._none = np.zeros(slots, np.uint64)
         blank.lines = blank.watched = blank.times = blank.others = self._none.ctypes.data
         self._blank = bytes(blank)
-        self._free = library().free_execution
+        self._free, self._byref = library().free_execution, ctypes.byref  # ctypes is gone when Python ends
         self._begin(None)
 
     def __del__(self) -> None:
-        self._free(ctypes.byref(self.c))
+        self._free(self._byref(self.c))
 
     def clear(self) -> None:
         """Ready for the next launch."""
