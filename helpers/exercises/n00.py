@@ -153,7 +153,7 @@ SCALE = KernelExercise(
         lambda i: i.case.alpha * i.source,
         (
             MapSlip("That is A + c in every element; to scale is to multiply.", lambda i: i.case.alpha + i.source),
-            MapSlip("A is copied as it is: c is missing.", lambda i: i.source),
+            MapSlip("B holds A as it is, not c times as much.", lambda i: i.source),
         ),
         block=(16, 1),
         scaled=True,
@@ -197,8 +197,8 @@ ADD_SCALED = Blank(
         tuple(Case({"N": N}, alpha=1.25) for N in (256, 200, 65, 64, 63, 7, 1)),
         lambda i: i.case.alpha * i.source + i.second,
         (
-            MapSlip("Only c · A is there: B is missing.", lambda i: i.case.alpha * i.source),
-            MapSlip("Only A + B is there: c is missing.", lambda i: i.source + i.second),
+            MapSlip("C holds c · A alone: nothing of B is added.", lambda i: i.case.alpha * i.source),
+            MapSlip("C holds A + B: A is not multiplied by c.", lambda i: i.source + i.second),
             MapSlip("A and B are multiplied where they should be added.", lambda i: i.case.alpha * i.source * i.second),
             MapSlip("B is subtracted where it should be added.", lambda i: i.case.alpha * i.source - i.second),
         ),

@@ -226,8 +226,8 @@ OPERATIONS = Limit(
         ("The operations lack the factor K: each element takes K products.", lambda M, N, K: 2 * M * N),
         ("C has M · N elements, not M + N.", lambda M, N, K: (M + N) * K),
         ("C has M · N elements, not M + N.", lambda M, N, K: 2 * (M + N) * K),
-        ("Operations are no bytes: they have no factor of 4.", lambda M, N, K: 8 * M * N * K),
-        ("Operations are no bytes: they have no factor of 4.", lambda M, N, K: 4 * M * N * K),
+        ("Each product is 2 operations, and you count 8: operations are no bytes.", lambda M, N, K: 8 * M * N * K),
+        ("Each product is 2 operations, and you count 4: a factor of 2 too many.", lambda M, N, K: 4 * M * N * K),
         ("The matrices need not be square: M · N · K, not M³.", lambda M, N, K: 2 * M**3),
         ("The matrices need not be square: M · N · K, not N³.", lambda M, N, K: 2 * N**3),
     ),
@@ -357,8 +357,11 @@ SMALLEST_SLIPS = (
     Slip(math.ceil(RIDGE), "That is the intensity at which the roof bends. Which n has this intensity?"),
     Slip(math.ceil(4 * RIDGE), "A and B are read, and C is written, too: three matrices, not two."),
     Slip(math.ceil(1.5 * RIDGE), "You counted floats. Each has 4 bytes."),
-    Slip(math.ceil(12 * RIDGE), "Each step is a multiplication and an addition: 2·n³ operations."),
-    Slip(math.ceil(8 * RIDGE), "With beta = 0, C is written and not read: three matrices move, not four."),
+    *(
+        Slip(rounded(12 * RIDGE), "Each step is a multiplication and an addition: 2·n³ operations.")
+        for rounded in (math.ceil, math.floor)
+    ),
+    Slip(math.ceil(8 * RIDGE), "C is written, and the old one is not read: three matrices move, not four."),
 )
 
 SMALLEST_SQUARE = ValueExercise(

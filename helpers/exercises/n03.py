@@ -135,6 +135,9 @@ def _judge_block(block: Any) -> Verdict:
         threads = block[0] * block[1]
         idle = f"{theme.plural(32 - threads, 'lane')} of the warp idle"
         return Verdict(False, f"A block of {theme.plural(threads, 'thread')} leaves {idle}: use 32 or more.")
+    if left := block[0] * block[1] % 32:
+        idle = f"{theme.plural(32 - left, 'lane')} of the block's last warp idle"
+        return Verdict(False, f"A block of {block[0] * block[1]} threads leaves {idle}: use a multiple of 32.")
     shape = counted(NAIVE, tuple(block), WIDTH, speed_at=MEASURED_AT)
     sectors = theme.thousands(shape.sectors_per_request, 1)
     cost = f"{NAIVE.name} with block {shape.label} costs {sectors} sectors per request"
@@ -168,6 +171,7 @@ NARROW_BLOCK = ValueExercise(
         WrongValue((8, 32), "8 neighbouring lanes lie along x, each in a row of its own."),
         WrongValue((64, 64), "4096 threads"),
         WrongValue((1, 8), "24\u00a0lanes of the warp idle"),
+        WrongValue((1, 33), "31\u00a0lanes of the block's last warp idle"),
         WrongValue((1, 0), "at least 1, not (1, 0)"),
         WrongValue(32, "at least 1, not 32"),
     ),

@@ -139,13 +139,28 @@ MISTAKES: tuple[tuple[Version, str], ...] = tuple(
         ("shared_as_asked", [("math.ceil((shared_bytes + 1024) / 128) * 128", "shared_bytes + 1024")],
          "Shared memory is handed out in steps of 128 bytes: round up what a block takes."),
         ("slots_missing", [(_LIMITS, "by_warps, by_registers, by_shared")],
-         "The block slots are missing: small blocks run out of them first."),
+         "The block slots never decide here, and small blocks run out of them first: is their limit among those that "
+         "you compare?"),
         ("shared_missing", [(_LIMITS, "by_warps, by_registers, gpu.blocks_per_sm")],
-         "The limit by shared memory is missing."),
+         "Shared memory never decides here: its limit is missing, or it is too large."),
         ("registers_missing", [(_LIMITS, "by_warps, by_shared, gpu.blocks_per_sm")],
-         "Registers never decide here: their limit is missing, or those of one thread are taken for a warp's."),
+         "Registers never decide here: their limit is missing, or it is too large. A warp has those of 32 threads, and "
+         "units of 256 count 256 registers each."),
         ("warps_missing", [(_LIMITS, "by_registers, by_shared, gpu.blocks_per_sm")],
-         "Warps never decide here: the limit by warps is missing."),
+         "Warps never decide here: their limit is missing, or it is too large."),
+        ("thread_in_units", [(_ROUNDED, "math.ceil(registers / 256) * 256 * 32")],
+         "You round the registers of each thread up to units of 256. They are handed out to a warp: first times 32, "
+         "then round up."),
+        ("one_warp_more", [("math.ceil(threads / 32)", "(threads // 32 + 1)")],
+         "+ 1 counts a warp too many where 32 divides the threads: math.ceil(threads / 32) rounds up."),
+        ("warps_for_blocks", [("warps_with_registers // warps", "warps_with_registers")],
+         "Your limit by registers is a number of warps: divide it by the warps of a block."),
+        ("up_to_fours", [("gpu.registers_per_sm // registers_of_a_warp // 4 * 4",
+                          "math.ceil(gpu.registers_per_sm // registers_of_a_warp / 4) * 4")],
+         "You round the warps that have registers up to a multiple of 4. No scheduler has more than its quarter: round "
+         "down."),
+        ("bracket_of_reserved", [("(shared_bytes + 1024) / 128", "shared_bytes + 1024 / 128")],
+         "/ comes before +: only the 1024 bytes are divided by 128. The sum belongs in brackets."),
         ("blocks_in_fours", [("registers_of_a_warp // 4 * 4", "registers_of_a_warp"),
                              ("warps_with_registers // warps", "warps_with_registers // warps // 4 * 4")],
          "You round the blocks down to a multiple of 4. The schedulers share out warps: round down the warps that have "

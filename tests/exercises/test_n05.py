@@ -167,9 +167,9 @@ def test_shared_memory_limits_deep_tiles_but_not_the_solution():
         (
             n05.BLOCKS_THAT_FIT,
             [("registers * 32 / 256", "registers / 256")],
-            "those of one thread are taken for a warp",
+            "A warp has those of 32 threads",
         ),
-        (n05.BLOCKS_THAT_FIT, [("by_warps, ", "")], "the limit by warps is missing"),
+        (n05.BLOCKS_THAT_FIT, [("by_warps, ", "")], "Warps never decide here"),
         (n05.BLOCKS_THAT_FIT, [(" // 4 * 4", ""), ("registers // warps", "registers // warps // 4 * 4")], "the blocks"),
         (n05.BLOCKS_THAT_FIT, [("return min", "fitting = min")], "Your function computes something and returns None"),
         (n05.MOST_REGISTERS, [("math.ceil(threads / 32) * blocks", "threads * blocks // 32")], "never share a warp"),

@@ -21,12 +21,12 @@ def explanation(message: str, source: str, solution: str = "") -> str:
 
     solution: the exercise's, which says whether its launch gives shared memory.
     """
-    for sentence in (_define_with_semicolon(source), _comment_in_formula(source)):
+    for sentence in (_define_with_semicolon(source), _comment_in_formula(source), _colon(source)):
         if sentence:
             return sentence
     if "modifiable lvalue" in message and (sentence := text_slips.explanation(source) or _constant(message, source)):
         return sentence
-    if sentence := _sized_at_launch(message, source, solution):
+    if sentence := _given_declared(source) or _sized_at_launch(message, source, solution):
         return sentence
     for error in message.split("\n\n"):  # the first one is often the cause of the others
         for pattern, explain in _COMPILER:
@@ -122,7 +122,9 @@ def _unknown_name(match: re.Match[str], source: str) -> str:
     if re.match(rf"{name}\s*=(?!=)", text[use:]) and re.search(r"[;{}(]\s*$", text[:use]):
         return ""  # its type is missing, which the message says
     return (
-        _of_a_loop(text, name, use)
+        _without_operator(text, name)
+        or _OF_PYTHON.get(name, "")
+        or _of_a_loop(text, name, use)
         or _of_a_declaration(text, name, use)
         or _of_another_counter(text, name, use)
         or _other_spelling(text, name)
@@ -212,6 +214,24 @@ def _of_another_counter(text: str, name: str, use: int) -> str:
                 f"The loop in line {line} counts by {head[1]}, and what it repeats has {name}, which is declared "
                 "nowhere: call both the same."
             )
+    return ""
+
+
+_OF_PYTHON = {
+    "print": "print is Python's. A kernel prints by printf, with a text that says how: printf(\"%d\\n\", index);",
+    "range": "range is Python's. A loop in C++ has three parts: for (int k = 0; k < K; ++k)",
+    "True": "In C++ it is true, with a small letter.", "False": "In C++ it is false, with a small letter.",
+}  # fmt: skip
+
+
+def _without_operator(text: str, name: str) -> str:
+    """That a name is two names of the text, a number and an array, with nothing between them: cA[index]."""
+    numbers = re.findall(r"\b(?:float|int|double)\s+(\w+)\s*[,)=;]", text)
+    arrays = re.findall(r"\bfloat\s*\*\s*(?:__restrict__\s*)?(\w+)\s*[,)]", text)
+    for number in numbers:
+        array = name.removeprefix(number)
+        if array != name and array in arrays:
+            return f"{name} is a name of its own. Between {number} and {array} the * is missing: {number} * {array}[…]."
     return ""
 
 
@@ -422,6 +442,71 @@ def _comment_in_formula(source: str) -> str:
     return ""
 
 
+def _colon(source: str) -> str:
+    """A colon behind the head of an if or a loop, as in Python."""
+    text = text_slips.without_comments(source)
+    for match in re.finditer(r"\b(if|for|while)\s*(\()|\b(else)\s*(?=:)", text):
+        behind = integers.bracketed(text[match.end() :])[1] if match[2] else text[match.end() :]
+        if behind.lstrip(" ").startswith(":"):
+            word = match[3] or f"{match[1]} (…)"
+            return (
+                f"Line {_line(text, match.start())} has a colon behind {word}. In C++ there is none: one statement "
+                "follows, or several in braces { }."
+            )
+    return ""
+
+
+def _given_declared(source: str) -> str:
+    """An element of an array of the parameters that is declared where it is to be stored: float C[index] = …"""
+    text = text_slips.without_comments(source)
+    for given in _results(text):
+        if match := re.search(rf"\bfloat\s+{given}\s*(\[[^;=]*\])\s*=", text):
+            return (
+                f"With its type in front, line {_line(text, match.start())} declares another {given}. {given} is there "
+                f"already; leave the type out: {given}{match[1]} = …;"
+            )
+    return ""
+
+
+def _alone(match: re.Match[str], source: str) -> str:
+    """The name of an array without an index, where one of its floats is needed, or the number that is called nearly
+    so."""
+    text = text_slips.without_comments(source)
+    kernel = text[max(text.rfind("__global__"), 0) :]
+    head, _, body = kernel.partition("{")
+    arrays = re.findall(r"\bfloat\s*\*\s*(?:__restrict__\s*)?(\w+)", head)
+    alone = next((name for name in arrays if re.search(rf"(?<![\w.&]){name}\b(?!\s*[\[+=,)])", body)), None)
+    if alone is None:
+        return "" if not arrays else _POINTER_ALONE.format(arrays[0])
+    numbers = re.findall(r"\b(?:float|int)\s+(\w+)\s*[,)]", head)
+    other = next((name for name in numbers if name != alone and name.lower() == alone.lower()), None)
+    if other is not None:
+        return f"{alone} is an array; the number is called {other}, and C++ tells capital letters from small ones."
+    return _POINTER_ALONE.format(alone)
+
+
+_POINTER_ALONE = (
+    "The name of an array alone is a pointer, the place where its floats begin; one of its floats has an index, as in "
+    "{0}[i]."
+)
+
+
+def _in_round_brackets(_: re.Match[str], source: str) -> str:
+    """An element of an array with its index in round brackets."""
+    text = text_slips.without_comments(source)
+    head, _, body = text[max(text.rfind("__global__"), 0) :].partition("{")
+    for name in re.findall(r"\bfloat\s*\*\s*(?:__restrict__\s*)?(\w+)", head):
+        if called := re.search(rf"(?<![\w.]){name}\s*\(([^()]*)\)", body):
+            return f"{called[0]} calls a function, and {name} is an array: its index stands in square brackets, " + (
+                f"{name}[{called[1].strip()}]."
+            )
+    return ""
+
+
+def _outside_of_loops(match: re.Match[str], _: str) -> str:
+    return f"{match[1]} belongs to a loop. A thread that has nothing more to do ends by return;"
+
+
 def _of_source(pattern: str, sentence: str) -> Callable[[re.Match[str], str], str]:
     """The sentence for sources that have a pattern."""
     return lambda _, source: sentence if re.search(pattern, source) else ""
@@ -508,11 +593,9 @@ _COMPILER: tuple[tuple[str, Callable[[re.Match[str], str], str]], ...] = (
     (r":(\d+): error: A namespace scope variable without memory space", _extern_alone),
     (r"must have integral", _no_integer),
     (r'has already been declared', _already_declared),
-    (r'must have arithmetic|cannot be assigned to an entity of type "(?:const )?float \*"', _of_source(
-        r"float\s*\*",
-        "The name of an array alone is a pointer, the place where its floats begin; one of its floats has an index, "
-        "as in B[i].",
-    )),
+    (r'must have arithmetic|cannot be assigned to an entity of type "(?:const )?float \*"', _alone),
+    (r"must have \(pointer-to-\) ?function type", _in_round_brackets),
+    (r"a (continue|break) statement may only be used within", _outside_of_loops),
     (r'invalid type conversion|cast to type "float4" is not allowed', _FLOAT4_BY_VALUE),
     (r"no suitable (?:constructor|conversion)[^\n]*float4", _FLOAT4_BY_VALUE),
     (r'function "(atomic\w+)" matches[^\n]*\n\s*argument types are: \((.*)\)', _atomic),

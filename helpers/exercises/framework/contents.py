@@ -80,9 +80,9 @@ def _of_input(facts: Facts, solution: Any, number: int, name: str, element: str,
     if all_mine == -all_needed:
         return f"{name} is subtracted, and it must be added."
     if all_mine / unit != round(all_mine / unit) or all_mine < 0:
-        times, due = ("once" if n == 1 else f"{n:g} times" for n in (all_mine, all_needed))
-        named = "alpha = " if unit != 1 else ""
-        return f"{element} has {name} {times}, and {named}{due} is needed." if counted == 1 else ""
+        mine_times, due = ("once" if n == 1 else f"{n:g} times" for n in (all_mine, all_needed))
+        named = f"{facts.problem.scalars[0]} = " if unit != 1 else ""
+        return f"{element} has {name} {mine_times}, and {named}{due} is needed." if counted == 1 else ""
     along_axes, of_both = [], ((mine, all_mine), (needed, all_needed))
     for axis, size in enumerate(shape):
         if size > MOST_COUNTED:

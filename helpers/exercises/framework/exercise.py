@@ -155,7 +155,7 @@ class KernelExercise(Exercise):
             return problem
         text = self.starter if source is None else source
         untouched = text.strip() == self.starter.strip()
-        slip = text_slips.found_in(text)
+        slip = text_slips.found_in(text, self._computes)
         if slip is not None:
             progress.note(self.name, solved=False)
             return Verdict(False, slip, alone=True)
@@ -194,11 +194,27 @@ class KernelExercise(Exercise):
         """Whether the picture shows what is wrong: it is made from a launch of its own, in which another case's failure
         need not be seen."""
         if examination.first_failure is None:
-            return True
+            return self._misses_there(examination)
         if examination.kernel is None or not getattr(self.picture, "draws_races", False):
             return False
         shown = trial.run(examination.kernel, self.problem, self.picture.case)  # type: ignore[attr-defined]
         return any(finding.kind == SHARED_RACE for finding in shown.report.findings)
+
+    def _misses_there(self, examination: Examination) -> bool:
+        """Whether a goal that is missed is missed in the launch of the picture, too, where that has one."""
+        missed = [
+            goal
+            for goal, value in zip(self.goals, examination.measures, strict=False)
+            if not goal.reached(value) and not goal.predicted
+        ]
+        case = getattr(self.picture, "case", None)
+        if not missed or case is None or case == self.judged or examination.kernel is None:
+            return True
+        try:
+            there = judge.measured(examination.kernel, self.problem, case)
+            return not all(goal.reached(goal.measure(there)) for goal in missed)
+        except SimulatorError:
+            return True
 
     def _remarks(self, own: Judged, course: Judged) -> str:
         """What an accepted kernel still lacks, each remark in a line of its own."""

@@ -119,7 +119,7 @@ def stored_once(at_most: float = 1) -> Goal:
     def explain(j: Judged) -> str:
         often = stores(j)
         what = "every element is stored" if (often == often[0]).all() else "elements are stored up to"
-        return f"Right, but {what} {often.max()} times: one thread should store it once."
+        return f"Right, but {what} {often.max()} times: each should be stored once, by one thread."
 
     return Goal("stores per element", lambda j: float(stores(j).mean()), at_most, digits=1, explain=explain)
 

@@ -620,21 +620,32 @@ def _along(facts: Facts, text: str, due: str) -> str:
         return ""
     other = {"x": "y", "y": "x"}
     axis = due if rows_along == "y" else other[due]
+    if not _moves_along(facts, text, other[axis]) or _moves_along(facts, text, axis):
+        return ""
+    what = "rows" if due == "y" else "columns"
+    written = trial.output_name(facts.examination.kernel, facts.setup)  # type: ignore[arg-type]
+    for line in range(1, len(facts.lines) + 1):
+        for split in (_row_and_column(access[0]) for access in facts.accesses(line, written) if len(access) == 1):
+            part = split and split[0 if due == "y" else 2]
+            if part and part != text and _moves_along(facts, part, axis) and not _moves_along(facts, part, other[axis]):
+                return f" It counts the {'columns' if due == 'y' else 'rows'}: `{part}` is needed in its place."
+    return f" It is made of {other[axis]}, and in this launch {axis} counts the {what}."
 
-    def moves(along: str) -> bool:
-        ends = [(0, 0, 0), (int(along == "x"), int(along == "y"), 0)]
-        first, second = (integers.value(text, facts.values(end, end)) for end in ends)
-        return first is not None and first != second
 
-    if moves(other[axis]) and not moves(axis):
-        what = "rows" if due == "y" else "columns"
-        return f" It is made of {other[axis]}, and in this launch {axis} counts the {what}."
-    return ""
+def _moves_along(facts: Facts, text: str, axis: str) -> bool:
+    """Whether an expression is another number for the next thread along an axis, or for that of the next block."""
+    ends = [(0, 0, 0), (int(axis == "x"), int(axis == "y"), 0)]
+    first, second = (integers.value(text, facts.values(end, end)) for end in ends)
+    return first is not None and first != second
+
+
+_SIZE_FIRST = re.compile(r"^([A-Z][A-Z\d_]*)\s*\*\s*((?![A-Z][A-Z\d_]*$)[\w.]+|\([^()]*\))$")
 
 
 def _row_and_column(text: str) -> tuple[str, str, str] | None:
-    """('row', 'K', 'k') of 'row * K + k': the last product with a sum behind it, or before it."""
-    parts = _summands(text)
+    """('row', 'K', 'k') of 'row * K + k': the last product with a sum behind it, or before it. Of 'K * row' the length
+    is what is written as a size."""
+    parts = [_SIZE_FIRST.sub(r"\2 * \1", part) for part in _summands(text)]
     made = [n for n, part in enumerate(parts) if re.fullmatch(r"(.+)\*\s*([\w.]+)", part)]
     if len(made) != 1 or len(parts) < 2:
         return None
@@ -891,7 +902,7 @@ def _out_of_reach(facts: Facts, line: int, text: str, number: int, element: str)
     if len(shape) == 2 and row in sets[0] and col in sets[1]:
         return f"{start}: {ranges}, but no thread has `{split[0]}` = {row} and `{split[2]}` = {col} at once."  # type: ignore[index]
     swapped = len(shape) == 2 and shape[0] != shape[1] and [len(numbers) for numbers in sets] == [shape[1], shape[0]]
-    why = " Row and column trade places: see which of them x is." if swapped else ""
+    why = " Row and column trade places, here or where they are computed." if swapped else ""
     return f"{start}: {ranges}, and there are {sizes}.{why}"
 
 
@@ -1145,7 +1156,16 @@ def reads_old(facts: Facts) -> str:
         instead = ": the result must replace it (=)" if isinstance(facts.problem, Gemm) else ""
         how = " (+=)" if "+=" in added[0] else ""
         return f"Line {line} adds to {name}{how}, and before the launch {name} is NaN{instead}."
-    return slips.sentence("C_read_when_beta_0") if facts.problem.scalars else f"{name} is read, and begins with NaN."
+    if not facts.problem.scalars:
+        return f"{name} is read, and begins with NaN."
+    inverted = re.search(rf"\bif\s*\(\s*beta\s*==\s*0[.0f]*\s*\)\s*{{?[^;]*=[^;=]*\b{written}\s*\[", facts.text)
+    if inverted:
+        line = facts.text.count("\n", 0, inverted.start()) + 1
+        return (
+            f"The condition in line {line} is the wrong way round: it reads the old {name} where beta is 0, when it "
+            "may hold NaN, and nowhere else."
+        )
+    return slips.sentence("C_read_when_beta_0")
 
 
 def of_another_element(facts: Facts) -> str:

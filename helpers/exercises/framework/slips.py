@@ -224,7 +224,7 @@ PRODUCTS: tuple[Slip, ...] = (
     Slip("only_first_tile_of_k", "Only the first tile along k counts: there is no second round.",
          _some_k(lambda i, k: k < _BK(i))),
     Slip("only_last_tile_of_k", "Only the last tile along k counts: the sum starts again from 0 in every round. "
-         "Declare it before the loop over tiles.", _some_k(_last_tile_of_k)),
+         "It must be set to 0 once, before the loop over tiles.", _some_k(_last_tile_of_k)),
     Slip("first_tile_of_k_twice", "The first tile along k is counted twice.",
          _some_k(lambda i, k: 1 + (k < _BK(i)))),
     Slip("last_tile_of_k_twice", "The last tile along k is counted twice: it is multiplied in the loop and again after "
@@ -277,8 +277,8 @@ def _reads_C(i: Inputs, P: np.ndarray) -> np.ndarray:
 
 
 EPILOGUES: tuple[Slip, ...] = (
-    Slip("C_read_when_beta_0", "With beta = 0 the old C must not be read: it may hold NaN, and 0 · NaN is NaN. Ask for "
-         "beta == 0 before you read C.", _reads_C),
+    Slip("C_read_when_beta_0", "With beta = 0 the old C must not be read: it may hold NaN, and 0 · NaN is NaN. It may "
+         "be read only where beta is not 0.", _reads_C),
     Slip("beta_ignored", "The old C is lost: beta · C is missing.", lambda i, P: i.alpha * P),
     Slip("alpha_ignored", "alpha is missing: the product must be multiplied by it.",
          lambda i, P: P + (i.beta * i.C if i.beta else 0.0)),

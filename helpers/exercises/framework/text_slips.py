@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from helpers.exercises.framework import integers
 
@@ -41,8 +42,11 @@ EMPTY_LOOP = "The ; behind for (…) is its whole body: the loop does nothing, a
 EMPTY_IF = "The ; behind if (…) is all that depends on the condition: what follows is done in any case."
 
 
-def found_in(source: str) -> str | None:
-    """The sentence of the first slip that makes a kernel right by luck alone, with its line; None if there is none."""
+def found_in(source: str, is_right: Callable[[str], bool] = lambda _: False) -> str | None:
+    """The sentence of the first slip that makes a kernel right by luck alone, with its line; None if there is none.
+
+    is_right: whether a changed source is right; only then the change is advised.
+    """
     text = without_comments(source)
     comma = re.search(r"\b\w+\s*\[[^][(){};]*,[^][(){};]*\]", text)
     if comma is not None:
@@ -52,7 +56,7 @@ def found_in(source: str) -> str | None:
         if re.search(rf"\b{name}\s*\+=", text) and not re.search(rf"\b{name}\s*=[^=]|&\s*{name}\b", text):
             line = _line(text, match)
             return f"{match[1]}, declared in line {line}, is never set. Here it may be 0 by luck.\nWhy: {NEVER_SET}"
-    return _one_too_far(text)
+    return _one_too_far(text, is_right)
 
 
 def explanation(source: str) -> str:
@@ -64,6 +68,8 @@ def explanation(source: str) -> str:
     return (
         _in_conditions(text)
         or _without_effect(text)
+        or _without_braces(text)
+        or _sides_exchanged(text)
         or _declared_again(text)
         or _set_back(text)
         or _zero_last(text)
@@ -146,6 +152,46 @@ def _without_effect(text: str) -> str:
         if summand and re.search(rf"\b(?:float|double|int)\s+{summand[1]}\s*=", text[: statement.start()]):
             return f"{has}: {summand[1]} stays what it was. {summand[2]}= changes it, {summand[2]} alone does not."
         return f"{has}: what is to be stored is assigned, …[…] = …;"
+    return ""
+
+
+_HEAD = re.compile(r"(?P<indent>[ \t]*)(?:\}?\s*else\s+)?(?P<word>if|for|while)\s*\(")
+
+
+def _without_braces(text: str) -> str:
+    """Two statements that are indented below a head without braces: only the first one belongs to it."""
+    lines = [(number, line.rstrip()) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    for at, (number, line) in enumerate(lines[:-1]):
+        head = _HEAD.match(line)
+        if head is None:
+            continue
+        rest = integers.bracketed(line[head.end() :])[1].strip()
+        body = lines[at + 1 :] if not rest else lines[at:] if rest.endswith(";") and "{" not in rest else []
+        if len(body) < 2 or _HEAD.match(body[0][1]) and rest == "":
+            continue
+        (_, first), (other, second) = body[:2]
+        indents = [len(part) - len(part.lstrip()) for part in (first, second)]
+        deeper = indents[1] > len(head["indent"]) and (bool(rest) or indents[0] == indents[1])
+        if deeper and first.endswith(";") and not re.match(r"[{}]|else\b", second.strip()):
+            return (
+                f"Line {other} is indented, and does not depend on the {head['word']} in line {number}: without braces "
+                f"only one statement does, the first. Put both into {{ }}."
+            )
+    return ""
+
+
+def _sides_exchanged(text: str) -> str:
+    """A sum that is set to an element of the result, where nothing is stored into it."""
+    kernel = text[max(text.rfind("__global__"), 0) :]
+    for result in re.findall(r"(?<!const )\bfloat\s*\*\s*(?:__restrict__\s*)?(\w+)", kernel.partition("{")[0]):
+        if re.search(rf"\b{result}\s*\[[^;=]*\]\s*[-+*/]?=(?!=)|[&=(,]\s*{result}\b(?!\s*\[)|&\s*{result}\b", kernel):
+            continue
+        taken = re.search(rf"(?<![\w.])(\w+)\s*=\s*({result}\s*\[[^;=]*\])\s*;", text)
+        if taken and re.search(rf"(?<![\w.]){taken[1]}\s*\+=", text[: taken.start()]):
+            return (
+                f"Line {_line(text, taken)} sets {taken[1]} to {taken[2]}, and nothing is stored: what is changed "
+                f"stands on the left of =."
+            )
     return ""
 
 
@@ -269,7 +315,7 @@ def _thrown_away(text: str) -> str:
 _LOOP = re.compile(r"\bfor\s*\(\s*(?:unsigned\s+)?int\s+(\w+)\s*=[^;]*;\s*(\w+)\s*<=\s*([^;]+);[^)]*\)")
 
 
-def _one_too_far(text: str) -> str | None:
+def _one_too_far(text: str, is_right: Callable[[str], bool]) -> str | None:
     """A loop that goes up to the size of an array of the kernel, and indexes it by its variable."""
     names = integers.names_in(text, {})
     for loop in _LOOP.finditer(text):
@@ -290,9 +336,22 @@ def _one_too_far(text: str) -> str | None:
                         what = ("element", "column", "row", "tile")[min(len(declared) - at, 3) if declared[1:] else 0]
                         return (
                             f"Line {line} has {' '.join(loop[0].split())}.\nWhy: {loop[1]} goes up to {last}, and "
-                            f"{array}{sizes} has no {what} {last}: {what}s are counted from 0. Write <, not <=."
+                            f"{array}{sizes} has no {what} {last}: {what}s are counted from 0."
+                            f"{_bounded(text, loop, is_right)}"
                         )
     return None
+
+
+def _bounded(text: str, loop: re.Match[str], is_right: Callable[[str], bool]) -> str:
+    """The head with which a loop that goes one too far is right; "" if none of those that are tried is."""
+    less = loop[0].replace("<=", "<", 1)
+    for head, advice in (
+        (less, "Write <, not <=."),
+        (re.sub(r"=[^;=]*;", "= 0;", less, count=1), "Begin with 0, and write <, not <=."),
+    ):
+        if is_right(text[: loop.start()] + head + text[loop.end() :]):
+            return f" {advice}"
+    return ""
 
 
 def _size(text: str, names: integers.Values) -> int | str:
@@ -371,8 +430,11 @@ def _set_by_one(text: str, threads: tuple[integers.Values, integers.Values]) -> 
 def _cut_to_int(text: str) -> str:
     """A variable of type int to which floats are added, or that is set to one."""
     arrays = set(re.findall(r"\b(?:float|double)\s*(?:\*\s*(?:__restrict__\s*)?|&\s*)?(\w+)\s*[,)\[]", text))
-    single = set(re.findall(r"\b(?:float|double)\s+(\w+)\s*[=;]", text))
+    single = set(re.findall(r"\b(?:float|double)\s+(\w+)\s*[=;,)]", text))
     statements = _blank_heads(text)
+    given = "|".join(re.findall(r"\bfloat\s+(\w+)\s*[,)]", text)) or r"\b\B"
+    if converted := re.search(rf"\bint\s*\(\s*(?:{given})\s*\)|\(\s*int\s*\)\s*(?:{given})\b", text):
+        return f"Line {_line(text, converted)} has {converted[0]}, which cuts off what stands behind the point."
     for declared in re.finditer(r"\bint\s+(\w+)\s*(?:=[^;,]*)?;", statements):
         name = declared[1]
         if len(re.findall(rf"\bint\s+{name}\b", text)) > 1:

@@ -48,7 +48,7 @@ class ValueExercise(Exercise):
             return Verdict(None, "This exercise has no picture: work it out on paper.")
         try:
             return self.picture(self.starter if answer is None else answer)
-        except (CompileError, SimulatorError, LookupError, TypeError, ValueError):
+        except (CompileError, SimulatorError, ArithmeticError, LookupError, TypeError, ValueError):
             return Verdict(None, NO_PICTURE)
 
     def check(self, answer: Any = None, *more: Any) -> Verdict:

@@ -92,6 +92,8 @@ ID_SLIPS = (
     Slip(_x + _by * (_y + _bx * _z), "bx and by have traded places: one row of the block holds bx threads."),
     Slip(_x + _bx * _y + _z, "z = 1 is not one thread further, but a whole layer of bx · by threads."),
     Slip(_x + _bx * (_y + _z), "z = 1 is not one row further, but a whole layer of by rows."),
+    Slip(_x + _y + _z, "The three are added as they are. A step along y passes bx threads, one along z a whole layer."),
+    Slip(_x + _bx * _by * _z, "y is missing: each step along it passes a row of bx threads."),
     Slip(LINEAR_ID + 1, "Ids begin at 0."),
 )
 
@@ -126,11 +128,14 @@ def _judge_launch(launch: Any) -> Verdict:
         missing = theme.plural(data.uncomputed, "element")
         sentence = f"{launched} leave {missing} of C without a thread, the first is C[{row}, {col}]."
         return Verdict(False, f"{sentence} {_turned(block, grid)}".strip())
-    idle = data.blocks * data.threads - int((data.writers > 0).sum())
+    idle = data.blocks * data.threads - int(data.writers.sum())
+    again = int(data.writers.sum()) - rows * columns
     lanes = data.warps * WARP - data.threads
     facts = []
     if idle:
         facts.append(f"{theme.plural(idle, 'thread')} lie outside C")
+    if again:
+        facts.append(f"{theme.plural(again, 'thread')} compute an element that another one computes, too")
     if lanes:
         facts.append(f"{theme.plural(lanes, 'lane')} of each block's warps {'is' if lanes == 1 else 'are'} empty")
     if facts:
@@ -139,16 +144,18 @@ def _judge_launch(launch: Any) -> Verdict:
 
 
 def _turned(block: Sequence[int], grid: Sequence[int]) -> str:
-    """The sentence of a grid whose axes have traded places; empty if that does not explain it."""
-    if len(grid) < 2 or grid[0] == grid[1]:
+    """The sentence of a grid, or of a block and a grid, whose axes have traded places; empty if that does not explain
+    it."""
+    if len(grid) < 2 or len(block) < 2:
         return ""
-    try:
-        turned = _cover(block, (grid[1], grid[0]))
-    except ValueError:
-        return ""
-    if turned.uncomputed:
-        return ""
-    return "With x and y of the grid exchanged it would be complete: in this kernel x is the row index."
+    for what, other in (("the grid", block), ("the block and the grid", (block[1], block[0], *block[2:]))):
+        try:
+            turned = _cover(other, (grid[1], grid[0], *grid[2:]))
+        except ValueError:
+            continue
+        if not turned.uncomputed:
+            return f"With x and y of {what} exchanged it would be complete: in this kernel x is the row index."
+    return ""
 
 
 def _dims(launch: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -186,6 +193,8 @@ WHOLE_LAUNCH = ValueExercise(
         WrongValue({"block": (32, 32), "grid": (3, 2)}, "2\u202f304\u00a0threads lie outside C"),
         WrongValue({"block": (8, 5), "grid": (12, 8)}, "24\u00a0lanes of each block's warps are empty"),
         WrongValue({"block": (32, 8), "grid": (5, 3)}, "With x and y of the grid exchanged it would be complete"),
+        WrongValue({"block": (40, 24), "grid": (1, 4)}, "With x and y of the block and the grid exchanged"),
+        WrongValue({"block": (8, 4, 4), "grid": (12, 10)}, "11\u202f520\u00a0threads compute an element that another"),
         WrongValue({"block": (16, 8), "grid": (6, 4)}, "the first is C[0, 32]."),
         WrongValue({"block": (64, 64), "grid": (2, 1)}, "4096 threads is more than the 1024"),
         WrongValue({"block": 32, "grid": (3, 5)}, "The block is 32; expected (x, y)"),
