@@ -333,7 +333,7 @@ WARP_TILE = Blank(
     before="turned",
     wrong=(
         Wrong("no_warp_tiles", "Every patch has its thread, but a warp has no tile of its own: it takes two whole "
-              "rows of patches, and reads more of B than it needs."),
+              "rows of patches, and reads more of B than a tile of 16 × 32 needs."),
         Wrong("warps_down", "A row of warp tiles has BN / WN = 2 of them, not BM / WM = 4."),
         Wrong("quotient_by_BM", "The row of a warp's tile is the quotient by the warp tiles in a row, BN / WN = 2. "
               "BM / WM = 4 is how many of them stand below each other.",

@@ -148,9 +148,9 @@ def random_bfloat16(seed: int, *shape: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def machine_code_of_fp8(arch: str) -> dict[str, int]:
-    """What one mma.sync of FP8 becomes for an architecture: the machine instructions that convert and multiply."""
+    """What one mma.sync of FP8 becomes for an architecture: the machine instructions that convert, multiply and add."""
     text = compiler.disassemble(compiler.compile(ONE_PRODUCT_OF_FP8, "product", arch=arch))
-    return dict(Counter(re.findall(r"\b(?:[HQ]MMA|F2FP)\b", text)))
+    return dict(Counter(re.findall(r"\b(?:[HQ]MMA|F2FP|FADD)\b", text)))
 
 
 def sums_of_four(start: float, product: float) -> tuple[float, float, float]:

@@ -45,7 +45,7 @@ MOST_CHECKED = 50_000  # instructions of a thread, in more of which hazards are 
 class Access:
     """What the first block asks one space for: warp requests, what they cost, what they would cost at best.
 
-    ideal: if no two lanes shared a word; where they do and the cost is less, that is the best.
+    ideal: if no two lanes shared a word; of a line in which they do, and that costs less, its cost.
     """
 
     space: str
@@ -261,13 +261,15 @@ def _occupancy(prediction: Prediction) -> str:
 
 
 def _accesses(recording: Recording) -> tuple[Access, ...]:
-    accesses = []
+    accesses, lines = [], recording.by_line()
     for space, unit in REGION.items():
         for op in ("ld", "st", "atom", "red", "ldsm"):
             requests = recording.total("requests", space, op)
             if requests:
-                cost, ideal = (recording.total(f"{kind}{unit}", space, op) for kind in ("", "ideal_"))
-                accesses.append(Access(space, op, requests, unit, cost, min(cost, ideal)))
+                counts = [line.accesses[space, op] for line in lines if (space, op) in line.accesses]
+                costs = [(getattr(count, unit), getattr(count, f"ideal_{unit}")) for count in counts]
+                best = sum(map(min, costs))  # line by line: one that costs less must not hide what another wastes
+                accesses.append(Access(space, op, requests, unit, sum(cost for cost, _ in costs), best))
     return tuple(accesses)
 
 

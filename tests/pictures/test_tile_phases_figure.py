@@ -51,7 +51,7 @@ def test_the_caption_says_of_each_tile_how_often_it_is_read():
     )
     caption = tile_phases_figure(patched, 1, 0).caption.replace("\u00a0", " ")
     assert "each float of A is read 4 times, for 2 products each" in caption
-    assert caption.endswith("each of B is read 4 times, for 4 products each.")
+    assert caption.endswith("each float of B is read 4 times, for 4 products each.")
 
 
 def test_matrices_show_this_phases_loads_and_earlier_ones_paler(data):

@@ -459,12 +459,13 @@ def _sectors(recording: Recording, array: str) -> float:
 
 
 def _more_barriers(own: Judged, course: Judged) -> str:
-    """That the blocks of a right kernel pass more barriers than those of the course's solution; "" if they do not."""
+    """That a block of a right kernel passes more barriers than one of the course's solution; "" if it does not."""
     if own.barriers <= course.barriers:
         return ""
+    mine, due = (judged.barriers / np.prod(judged.recording.launches[-1].facts.grid) for judged in (own, course))
     return (
-        f"Right, but its blocks pass {own.barriers} barriers where {course.barriers} would do: each is a place where "
-        "warps wait for one another."
+        f"Right, but a block of the launch that is counted passes {theme.number(mine)} barriers where "
+        f"{theme.number(due)} would do: each is a place where warps wait for one another."
     )
 
 

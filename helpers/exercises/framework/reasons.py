@@ -789,6 +789,7 @@ _NAMED_SIZE = re.compile(
 def not_the_launched_tile(facts: Facts) -> str:
     """That a name which is the side of the launch's blocks in the solution is another number here."""
     due = {match[1] or match[2]: int(match[3]) for match in _NAMED_SIZE.finditer(facts.solution)}
+    due = {name: size for name, size in due.items() if re.search(rf"blockIdx\.\w \* {name}\b", facts.solution)}
     across, down = (*facts.setup.block, 1)[:2]
     for match in _NAMED_SIZE.finditer(facts.text):
         name, size = match[1] or match[2], int(match[3])

@@ -200,6 +200,11 @@ WHO_IS_LAST = (
 )
 COUNT_IN = "last = atomicAdd(arrived, 1) == gridDim.x - 1;"
 
+ALL_COUNT = (
+    "All threads of a block count, and the number of blocks is reached before all blocks are there: one thread counts "
+    "its block in."
+)
+
 LAST_BLOCK = Blank(
     **texts.of("16", "last_block"),
     difficulty=2,
@@ -220,8 +225,8 @@ LAST_BLOCK = Blank(
         Wrong("first_block", WHO_IS_LAST, (("== gridDim.x - 1", "== 0"),)),
         Wrong("plain_count", "Two blocks may read the same *arrived and store the same number: counting needs "
               "atomicAdd.", ((COUNT_IN, "last = *arrived == gridDim.x - 1;\n        *arrived += 1;"),)),
-        Wrong("all_count", "All threads of a block count, and the number of blocks is reached before all blocks are "
-              "there: one thread counts its block in.",
+        Wrong("all_store", ALL_COUNT, (("    if (threadIdx.x == 0) {\n        parts", "    {\n        parts"),)),
+        Wrong("all_count", ALL_COUNT,
               ((f"        {COUNT_IN}\n        __threadfence();\n    }}\n", f"    }}\n    {COUNT_IN}\n    "
                f"__threadfence();\n"),)),
         Wrong("no_barrier", "The other threads read last before thread 0 has stored it: a barrier belongs in between.",

@@ -101,7 +101,8 @@ def predict_loop() -> Prediction:
         "about 10 times": f"A launch from Python takes longer than that: {each} millionths of a second, a thousand "
         "times.",
         "more than 100 times": f"A launch from Python takes {each} µs, and a thousand products in one launch take "
-        f"{theme.number(1e3 * alone)} µs. So the GPU waits for the next launch nearly all the time.",
+        f"{theme.number(1e3 * alone)} µs. So the GPU waits for launches, and then does one product at a "
+        "time.",
         "more than 1000 times": "So it would be if one product took as long as a thousand.",
     }
     return predict(

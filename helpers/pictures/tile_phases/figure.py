@@ -71,11 +71,15 @@ def caption(data: TilePhases, number: int) -> str:
     counts = {letter: _reads_and_uses(data, phase, letter) for letter in phase.arrays}
     if len(set(counts.values())) == 1 and (reads_uses := counts[phase.arrays[0]])[1] == 1:
         return f"{text}: each load is used {_uses(reads_uses[0])}."
-    parts = [
-        f"of {letter} is read {_uses(reads)}, for {theme.plural(uses, 'product')} each"
-        for letter, (reads, uses) in counts.items()
-    ]
-    return f"{text}: each float {'; each '.join(parts)}."
+    parts = []
+    for letter, (reads, uses) in counts.items():
+        times = np.unique(np.concatenate(phase.readings(letter)), return_counts=True)[1]
+        copied = sum(len(copy.element) for copy in phase.copies if copy.array == letter)
+        if len(times) == copied and (times == times[0]).all():
+            parts.append(f"each float of {letter} is read {_uses(reads)}, for {theme.plural(uses, 'product')} each")
+        else:  # as by a kernel that reads other floats than its own
+            parts.append(f"of {letter}'s {copied} floats {len(times)} are read, {_uses(reads)} on the average of all")
+    return f"{text}: {'; '.join(parts)}."
 
 
 def _reads_and_uses(data: TilePhases, phase: Phase, letter: str) -> tuple[float, float]:

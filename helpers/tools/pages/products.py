@@ -79,7 +79,7 @@ def section(gpu: str = devices.DEFAULT.name) -> str:
         "NVIDIA's peak and bandwidth allow. cuDNN, the library for convolutions, was not measured.\n"
         "`mma.sync` alone, between registers, reached in TFLOPS, at the clock that it settles at:\n"
         f"{alone}.\n"
-        "The H200 makes halves of FP8 before it multiplies.\n\n" + table(recording)
+        "Our kernel makes halves of FP8 and multiplies them as FP16.\n\n" + table(recording)
     )
 
 

@@ -1,5 +1,7 @@
 """Whole launches by both engines: the same results, and the same facts about every instruction and request."""
 
+import gc
+import weakref
 from operator import attrgetter
 
 import numpy as np
@@ -8,6 +10,7 @@ import pytest
 import gemm_kernels
 import gpusim
 from gpusim.counters.recorded import RecordedLaunch
+from gpusim.cupy import levels
 from gpusim.engine import compiled
 from helpers import gpu, run
 
@@ -92,6 +95,19 @@ def test_kernel_releases_the_statements_it_was_decoded_from():
     prepared = run.simulated(naive.source + "\n// its statements", naive.entry).prepared("sass")
     assert prepared.machine is prepared.machine is not None
     assert prepared.program.decode is None
+
+
+@pytest.mark.parametrize("level", ("sass", "ptx"))
+def test_dropped_kernel_is_freed_at_once(level):
+    naive = gemm_kernels.get("naive")
+    forms = levels.Forms(run.simulated(naive.source, naive.entry).compiled)
+    held = weakref.ref(forms.at(level)[0].program), weakref.ref(forms.at(level)[0].machine.plans)
+    gc.disable()
+    try:
+        del forms
+        assert [each() for each in held] == [None, None]
+    finally:
+        gc.enable()
 
 
 STORED = """extern "C" __global__ void k(const unsigned *a, unsigned *sums) {

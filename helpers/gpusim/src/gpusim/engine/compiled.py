@@ -75,12 +75,9 @@ class Machine:
     meets_anywhere: bool = False
     stack: int = -1
     origin: int = -1
-    plans: Plans = field(init=False)
+    plans: Plans = field(default_factory=Plans)
     _limits: dict[int, np.ndarray] = field(default_factory=dict)
     _uses: np.ndarray | None = None
-
-    def __post_init__(self) -> None:
-        self.plans = Plans(self)
 
     def limits(self, launch: Launch) -> np.ndarray:
         """By instruction the bytes [start, stop) of shared, local and constant memory that it may access: (n, 3, 2)."""
@@ -99,7 +96,7 @@ class Machine:
     def forget_limits(self) -> None:
         """Of some instructions it became known which arrays they do not access."""
         self._limits.clear()
-        self.plans = Plans(self)
+        self.plans = Plans()
 
     def _ends_beyond(self, launch: Launch, ends: np.ndarray) -> Iterator[tuple[int, int]]:
         """(instruction, where it may end) of the wide loads that may end behind their array, where no other one is:
@@ -315,7 +312,7 @@ def execute(
         return None
     with kept(launch, written) as put_back:
         for closely in (False, True):
-            plan = machine.plans.take(launch, counting, traced, together, checking, closely)
+            plan = machine.plans.take(machine, launch, counting, traced, together, checking, closely)
             plan.execute(launch)
             try:
                 first_faulty = _first_faulty(plan.runs)
@@ -341,7 +338,7 @@ def never_ends(launch: Launch, written: frozenset[str] | None, together: int) ->
     if machine is None:
         return None
     with kept(launch, written) as put_back:
-        plan = machine.plans.take(launch, False, frozenset(), together, False)
+        plan = machine.plans.take(machine, launch, False, frozenset(), together, False)
         plan.execute(launch)
         put_back()
     try:

@@ -83,12 +83,12 @@ class Like(NamedTuple):
 class Plans:
     """Those of one kernel. A plan serves one launch at a time: it is taken, and given back after it."""
 
-    def __init__(self, machine: Machine) -> None:
-        self._machine = machine
+    def __init__(self) -> None:
         self._free: dict[Like, Plan] = {}
 
     def take(
         self,
+        machine: Machine,
         launch: Launch,
         counting: bool,
         traced: frozenset[int] | None,
@@ -102,15 +102,15 @@ class Plans:
         """
         chosen = launch.only_blocks
         blocks = product(launch.grid) if chosen is None else len(chosen)
-        alone = closely or self._machine.sees_grid or blocks * launch.threads <= SMALL
-        blocks_meet = self._machine.sees_grid or launch.blocks_of_cluster > 1
+        alone = closely or machine.sees_grid or blocks * launch.threads <= SMALL
+        blocks_meet = machine.sees_grid or launch.blocks_of_cluster > 1
         like = Like(
             launch.grid, launch.block, launch.shared_bytes, None if chosen is None else chosen.tobytes(),
             len(launch.global_memory.allocations), counting, traced, together, checking,
             1 if alone else min(CORES, blocks // launch.blocks_of_cluster), checking and (closely or blocks_meet),
         )  # fmt: skip
         plan = self._free.pop(like, None)
-        return Plan(self._machine, launch, like) if plan is None else plan
+        return Plan(machine, launch, like) if plan is None else plan
 
     def give_back(self, plan: Plan) -> None:
         """The launch is over, and what it did has been read."""
@@ -265,11 +265,11 @@ class Run:
         self._none = np.zeros(slots, np.uint64)
         blank.lines = blank.watched = blank.times = blank.others = self._none.ctypes.data
         self._blank = bytes(blank)
-        self._free = library().free_execution
+        self._free, self._byref = library().free_execution, ctypes.byref  # ctypes is gone when Python ends
         self._begin(None)
 
     def __del__(self) -> None:
-        self._free(ctypes.byref(self.c))
+        self._free(self._byref(self.c))
 
     def clear(self) -> None:
         """Ready for the next launch."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from gpusim.compiler.ptx import TYPE_BYTES, Statement
+from gpusim.compiler.ptx import Statement
 from gpusim.engine.lanewise import CONSTANTS, DROPPED, FREE_PREDICATES, RESULTS, Computation, Part
 from gpusim.errors import Unknown
 from gpusim.isa.computing import outcome_of
@@ -28,42 +28,21 @@ def outcome(t: Operands, s: Statement, decode: Decode) -> Outcome:
 def computation(t: Operands, s: Statement, decode: Decode) -> Computation:
     """A statement decoded, with the slots of its registers."""
     numbers = _Numbers(t.types)
-    decoder = Decoder(t, Places(_Rows(t.types), numbers, NOWHERE), _Addresses(t), results=RESULTS)
+    decoder = Decoder(t, Places(t.rows, numbers, NOWHERE), _Addresses(t), results=RESULTS)
     decoder.at = t.at
     try:
         decoded = decode(decoder, s)
     except NotDecoded as reason:
         raise Unknown(str(reason)) from None
-    sources = tuple(
-        tuple(_parts(t, decoder, row, count)) if count else ()
-        for row, count in zip(decoded.source, decoded.counts, strict=True)
-    )
-    targets = () if decoded.d is None else tuple(_parts(t, decoder, decoded.d, decoded.d_width))
+    rows = zip(decoded.source, decoded.counts, strict=True)
+    sources = tuple([_parts(t, decoder, row, count) if count else () for row, count in rows])
+    targets = () if decoded.d is None else _parts(t, decoder, decoded.d, decoded.d_width)
     predicates = {number: slot for slot, number in numbers.known.items()}
     result = Computation(decoded, sources, targets, predicates, t.initial, decoder.lists)
     t.read_now.update(result.reads)
     if s.name == "wmma" and s.opcode[1] == "mma":  # all of its factors count, although half may repeat the others
         t.read_now.update(t.target(item) for operand in s.operands[1:] for item in items_of(operand))
     return result
-
-
-class _Rows(Mapping):
-    """By slot the rows of a register: two for each."""
-
-    def __init__(self, types: Sequence[str]) -> None:
-        self._types = types
-
-    def __getitem__(self, slot: int) -> tuple[int, ...]:
-        type_ = self._types[slot]
-        if type_ == "pred":
-            raise KeyError(slot)
-        return (2 * slot, 2 * slot + 1) if TYPE_BYTES[type_] == 8 else (2 * slot,)
-
-    def __iter__(self) -> Iterator[int]:
-        return (slot for slot, type_ in enumerate(self._types) if type_ != "pred")
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
 
 
 class _Numbers(Mapping):
@@ -101,8 +80,18 @@ class _Addresses:
         return None if slot is None else 8 * slot
 
 
-def _parts(t: Operands, decoder: Decoder, first: int, count: int) -> Iterator[Part | int]:
+def _parts(t: Operands, decoder: Decoder, first: int, count: int) -> tuple[Part | int, ...]:
     """The parts of registers, or the constants, in `count` rows from one on."""
+    if not 0 <= first < NOWHERE:  # constants and lists are those of the statement
+        return tuple(_parts_of(decoder, first, count))
+    parts = t.parts.get((first, count))
+    if parts is None:
+        parts = t.parts[first, count] = tuple(_parts_of(decoder, first, count))
+    return parts
+
+
+def _parts_of(decoder: Decoder, first: int, count: int) -> Iterator[Part | int]:
+    """The same, made anew."""
     for distance in range(count):
         if first >= LISTS:
             row = decoder.lists[first - LISTS + distance]

@@ -7,7 +7,7 @@
 Reference: PTX ISA, chapters 'Instruction Operands' and 'Operand Size Exceeding Instruction-Type Size'.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -88,6 +88,21 @@ def undeclared(name: str) -> str:
     return f"the special register {name}" if name.startswith("%") else f"the operand {name}"
 
 
+class Rows(dict):
+    """By slot the rows of a register while each has its own: two for each. Predicates have none."""
+
+    def __init__(self, types: Sequence[str]) -> None:
+        super().__init__()
+        self._types = types
+
+    def __missing__(self, slot: int) -> tuple[int, ...]:
+        type_ = self._types[slot]
+        if type_ == "pred":
+            raise KeyError(slot)
+        rows = self[slot] = (2 * slot, 2 * slot + 1) if ptx.TYPE_BYTES[type_] == 8 else (2 * slot,)
+        return rows
+
+
 class Operands:
     """The registers, variables and parameters of one kernel, and how an operand becomes a function of the registers.
 
@@ -110,6 +125,8 @@ class Operands:
             storage = STORAGE.get(type_) or STORAGE_BY_BYTES.get(ptx.TYPE_BYTES.get(type_, 0))
             if storage is not None:
                 self._new_slot(name, type_, storage.type(0))
+        self.rows = Rows(self.types)
+        self.parts: dict = {}  # of `computations`, by row and count
         self.read_now: set[int] = set()
         own = module.functions[kernel.lowered_name]
         self.shared_offsets, self.shared_bytes = shared_layout(module, own, text.starts, kernel.debug)

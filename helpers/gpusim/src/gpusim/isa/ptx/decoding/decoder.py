@@ -83,10 +83,10 @@ class Decoder:
 
     def rows(self, operand) -> tuple[int, ...]:
         """The rows of a register."""
-        slot = self.slot(operand)
-        if slot not in self.places.rows_of:
-            raise NotDecoded(f"the operand {operand}")
-        return self.places.rows_of[slot]
+        try:
+            return self.places.rows_of[self.slot(operand)]
+        except KeyError:
+            raise NotDecoded(f"the operand {operand}") from None
 
     def predicate(self, operand) -> int:
         """A predicate that is read."""

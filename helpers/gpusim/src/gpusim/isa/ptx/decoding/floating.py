@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import cache
 
 from gpusim.compiler.ptx import TYPE_BYTES, Immediate, Statement
 from gpusim.isa import decoded as form
@@ -38,14 +38,15 @@ APPROXIMATE = ("rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh", "div"
 OF_HALVES = ("add", "sub", "mul", "fma", "min", "max", "ex2", "tanh")
 
 
-def _refuse_unknown(name: str, modifiers: Sequence[str], type_: str) -> None:
+@cache
+def _refuse_unknown(name: str, modifiers: tuple[str, ...], type_: str) -> None:
     """NotDecoded for a function, or a modifier of it, that numbers of a type do not have."""
     refuse_unknown(modifiers, MODIFIERS.get(type_, ()))
     if name in ("neg", "abs"):
         if "ftz" in modifiers and type_ not in ("f32", "f16", "f16x2"):
             raise NotDecoded(f"the modifier .ftz of {type_}")
     elif name != "copysign":
-        _REFUSE.get(type_, _refuse_type)(name, tuple(modifiers), type_)
+        _REFUSE.get(type_, _refuse_type)(name, modifiers, type_)
 
 
 def _refuse_type(name: str, modifiers: tuple[str, ...], type_: str) -> None:
