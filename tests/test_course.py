@@ -186,7 +186,7 @@ SLIPS = [  # typed as learners do: (exercise, what stands in the solution, what 
     ("naive", "threadIdx.x;", "threadIdx.x", "Look at the end of line 5: the ; is missing there."),
     ("naive", "float sum = 0.0f;", "float sum;", "sum, declared in line 8, is never set."),
     ("naive", "k < K", "k <= K", "read 4 bytes outside the arrays: index 1152 of B"),
-    ("naive", "sum += A", "sum = A", "each k replaces the sum (=) instead of adding to it (+=)"),
+    ("naive", "sum += A", "sum = A", "with each k the sum begins anew"),
     (
         "naive",
         "C[row * N + col]",

@@ -21,7 +21,8 @@ def explanation(message: str, source: str, solution: str = "") -> str:
 
     solution: the exercise's, which says whether its launch gives shared memory.
     """
-    for sentence in (_define_with_semicolon(source), _comment_in_formula(source), _colon(source)):
+    slips = (_define_with_semicolon, _comment_in_formula, _colon, _if_behind_value)
+    for sentence in (slip(source) for slip in slips):
         if sentence:
             return sentence
     if "modifiable lvalue" in message and (sentence := text_slips.explanation(source) or _constant(message, source)):
@@ -266,6 +267,13 @@ def _of_another_kernel(text: str, name: str) -> str:
         if (other := (re.match(r"[\s*]*(\w+)", part) or [""])[1])
     ]
     names = list(dict.fromkeys(has))
+    if name in names:
+        loop = re.search(rf"\bfor\s*\(\s*(?:const\s+|unsigned\s+)*\w+\s+{name}\b", text)
+        return (
+            f"{name} is the variable of the loop in line {_line(text, loop.start())}, and is known there alone."
+            if (loop)
+            else ""
+        )
     if "__global__" not in text or not names or re.search(rf"(?<![\w.]){name}\s*(?:\(|::|<\s*\w+\s*>)", text):
         return ""  # a function, a type
     declares = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
@@ -454,6 +462,19 @@ def _colon(source: str) -> str:
                 "follows, or several in braces { }."
             )
     return ""
+
+
+def _if_behind_value(source: str) -> str:
+    """Python's `a if b else c`."""
+    text = text_slips.without_comments(source)
+    match = re.search(r"=(?!=)\s*([^;={}\n]*[\w)\]])\s+if\b([^;{}\n]*?)\belse\b\s*([^;{}\n]*);", text)
+    if match is None:
+        return ""
+    value, condition, other = (part.strip() for part in match.groups())
+    return (
+        f"Line {_line(text, match.start())} has if behind a value, as Python does. In C++ the condition comes first: "
+        f"({condition}) ? {value} : {other}"
+    )
 
 
 def _given_declared(source: str) -> str:

@@ -1153,7 +1153,12 @@ def reads_old(facts: Facts) -> str:
     right = any(outcome.passed and outcome.case.beta for outcome in facts.examination.outcomes)
     if added and not (facts.problem.scalars and right):  # where beta is not 0, adding may be what is meant
         line = facts.text.count("\n", 0, added.start()) + 1
-        instead = ": the result must replace it (=)" if isinstance(facts.problem, Gemm) else ""
+        in_loop = any(begin <= added.start() <= end for _, begin, end, _ in integers.loops(facts.text))
+        instead = (
+            "" if not isinstance(facts.problem, Gemm)
+            else ": add the products up in a variable of the thread, and store that once, behind the loop" if in_loop
+            else ": the result must replace it (=)"
+        )  # fmt: skip
         how = " (+=)" if "+=" in added[0] else ""
         return f"Line {line} adds to {name}{how}, and before the launch {name} is NaN{instead}."
     if not facts.problem.scalars:

@@ -183,7 +183,8 @@ PRODUCTS: tuple[Slip, ...] = (
          _some_k(lambda i, k: k < i.K - 1)),
     Slip("first_k_missing", "The first product, k = 0, is missing: the loop over k begins one step too late.",
          _some_k(lambda i, k: k > 0)),
-    Slip("only_last_k", "Only the last product is there: each k replaces the sum (=) instead of adding to it (+=).",
+    Slip("only_last_k", "Only the last product is there: with each k the sum begins anew, by = in place of += or "
+         "because it is set back to 0.",
          _some_k(lambda i, k: k == i.K - 1)),
     Slip("only_first_k", "Only the first product, k = 0, is there: the loop over k stops after one step.",
          _some_k(lambda i, k: k == 0)),

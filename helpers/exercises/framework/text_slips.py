@@ -17,6 +17,8 @@ COMPARED = "== compares, and the result is thrown away; = assigns."
 
 # A part of a condition, and what may stand in any place, with why it cannot be meant. {1} and so on are groups.
 _CONDITIONS = (
+    (re.compile(r"[(\s]*(?:not\b|!)\s*([\w.]+)\s*(?:[<>]=?|==)\s*[\w.]+[)\s]*"),
+     "! is done before the comparison: !{1} is 0 or 1, and that is compared. Put the comparison in brackets, !(…)."),
     (re.compile(r"[(\s]*(\w+)\s*=(?!=)\s*([\w.]+)[)\s]*"),
      "= assigns: the condition sets {1} to {2}, and holds where that is not 0. == asks whether two numbers are equal, "
      "!= whether they differ."),
@@ -63,7 +65,7 @@ def explanation(source: str) -> str:
     """Of a kernel that fails: what stands in its text and cannot be meant, with its line; "" if there is nothing."""
     text = without_comments(source)
     for pattern, why in _PATTERNS:
-        if match := pattern.search(text):
+        if match := pattern.search(_blank_heads(text) if why == COMPARED else text):
             return f"Line {_line(text, match)} has {' '.join(match[0].split())}{'' if why[0] == ':' else ' '}{why}"
     return (
         _in_conditions(text)
@@ -121,7 +123,7 @@ def _in_conditions(text: str) -> str:
             continue
         if behind.startswith(";") and not behind[1:].lstrip().startswith("else"):
             return f"{has}; {EMPTY_IF}"
-        for part in re.split(r"&&|\|\|", inside):
+        for part in re.split(r"&&|\|\||\band\b|\bor\b", inside):
             for pattern, why in _CONDITIONS:
                 if slip := pattern.fullmatch(part):
                     return f"{has}. {why.format(slip[0], *slip.groups())}"

@@ -165,6 +165,8 @@ def _statement(error: Diagnostic, text: str) -> Shown | None:
     left, right = re.search(r"([\w.]+|[)\]])\s*$", line[:column]), re.match(r"[A-Za-z_]\w*|\d", line[column:])
     if left is None or right is None or left[1] in _KEYWORDS or 'a ";"' not in error.message:
         return None
+    if re.match(r"if\b[^;]*\belse\b", line[column:]):  # Python's a if b else c: no ; helps
+        return None
     if right[0] in _KEYWORDS or re.search(r"[^=!<>]=[^=]", line[column:].partition(";")[0]):
         return error, f"    In front of {right[0]} a statement has no end: the ; is missing there."
     return error, (
