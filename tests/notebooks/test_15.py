@@ -37,10 +37,10 @@ def test_instruction_agrees_with_the_solutions_map_alone():
     assert not any(np.array_equal(product(wrong), whole) for wrong, _ in n15.MISTAKES)
 
 
-def test_fp8_mma_is_one_instruction_on_ada_and_14_on_hopper():
-    """Which the text says: conversions to float16, and two products."""
+def test_fp8_mma_is_one_instruction_on_ada_and_18_on_hopper():
+    """Which the text says: conversions to float16, two products, and four sums."""
     assert precisions.machine_code_of_fp8("sm_89") == {"QMMA": 1}
-    assert precisions.machine_code_of_fp8("sm_90") == {"F2FP": 12, "HMMA": 2}
+    assert precisions.machine_code_of_fp8("sm_90") == {"F2FP": 12, "HMMA": 2, "FADD": 4}
 
 
 def test_lanes_of_the_small_example_hold_the_tables_values():

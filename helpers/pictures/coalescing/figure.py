@@ -96,7 +96,12 @@ def _sentence(access: WarpAccess) -> str:
     if not lanes:
         return f"{name}: no lane takes part."
     if access.is_broadcast:
-        return f"{name}: {theme.plural(access.sectors, 'sector')}, one word broadcast to {lanes} lanes."
+        words = (
+            "one word"
+            if access.useful_bytes <= FLOAT_BYTES
+            else theme.plural(access.useful_bytes // FLOAT_BYTES, "word")
+        )
+        return f"{name}: {theme.plural(access.sectors, 'sector')}, {words} broadcast to {lanes} lanes."
     sectors, useful = theme.plural(access.sectors, "sector"), theme.plural(access.useful_bytes, "useful byte")
     return f"{name}: {sectors} for {useful} – {theme.percent(access.used_share)} used."
 
