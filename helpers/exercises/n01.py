@@ -194,8 +194,6 @@ MISTAKES: tuple[tuple[Version, str], ...] = tuple(
          "Peak and bandwidth are exchanged: operations are divided by the peak, bytes by the bandwidth."),
         ("no_brackets", [("4 * (M * K + K * N + M * N) /", "4 * M * K + K * N + M * N /")],
          "* and / come before +: the sum of the three matrices belongs in brackets."),
-        ("whole_numbers", [("/ gpu.memory_gb_per_s", "// gpu.memory_gb_per_s")],
-         "// rounds down to a whole number; a time is divided with /."),
         ("always_an_h200", [("gpu.peak_fp32_gflops", repr(_GPU.peak_fp32_gflops)),
                             ("gpu.memory_gb_per_s", repr(_GPU.memory_gb_per_s))],
          ONE_GPU),
