@@ -317,7 +317,7 @@ THREE_MAPS = Blank(
 
 # --- the whole warp tile
 
-MOST_US = 1030  # by loads of single floats 1028 are predicted; the kernel of notebook 08, with one group, takes longer
+MOST_US = 1025  # with shifts and masks 1020 are predicted; the kernel of notebook 08, with one group, takes longer
 
 WARP_TILE = Blank(
     **texts.of("11", "warp_tile", most_us=theme.thousands(MOST_US)),

@@ -105,7 +105,8 @@ def _distances(data: ThreadMap, *, short: bool = False) -> str:
     usual = int(distances[counts.argmax()])
     others = sorted({int(step) for step in distances if abs(step) != abs(usual)}, key=abs)
     usual = abs(usual)
-    jumps = [f"{theme.thousands(abs(step))}{' back' if step < 0 else ''}" for step in others]
+    sign, back = ("−", "") if short else ("", " back")
+    jumps = [f"{sign}{theme.thousands(-step)}{back}" if step < 0 else theme.thousands(step) for step in others]
     where = "" if short else " at a jump"
     return theme.plural(usual, "float") + (f", and {' or '.join(jumps)}{where}" if jumps else "")
 
