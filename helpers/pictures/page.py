@@ -147,7 +147,7 @@ def arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float], colo
 
 @dataclass(frozen=True)
 class Key:
-    """An entry of a legend: a colour and what it means; hatched as waste, or in the colour of trouble, if told so.
+    """An entry of a legend: a colour and what it means; hatched as waste, or in the colour of trouble, if asked.
 
     frame: the width of its line where only the frame has the colour, 0 for a filled box.
     """

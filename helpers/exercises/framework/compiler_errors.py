@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from helpers.exercises.framework import integers, text_slips
+from helpers.exercises.framework.integers import line_of
 
 BUILT_IN = (
     "threadIdx", "blockIdx", "blockDim", "gridDim", "__syncthreads", "__syncwarp", "__shared__", "reinterpret_cast",
@@ -103,10 +104,6 @@ def _braces_around(text: str, position: int) -> Span:
     return 0, len(text)
 
 
-def _line(text: str, position: int) -> int:
-    return text.count("\n", 0, position) + 1
-
-
 def _use(message: str, text: str, name: str) -> int:
     """The place at which the compiler does not know a name; where the message has no line, the first one."""
     said = re.search(rf':(\d+): error: identifier "{name}" is undefined', message)
@@ -146,7 +143,7 @@ def _of_a_loop(text: str, name: str, use: int) -> str:
     if not loops:
         return ""
     loop = loops[-1]
-    line, opened = _line(text, loop.start()), text.index("(", loop.start()) + 1
+    line, opened = line_of(text, loop.start()), text.index("(", loop.start()) + 1
     inside, behind = integers.bracketed(text[opened:])
     if behind.lstrip().startswith(";"):
         return f"Line {line} has for ({' '.join(inside.split())}); {text_slips.EMPTY_LOOP}"
@@ -171,17 +168,17 @@ def _of_a_declaration(text: str, name: str, use: int) -> str:
         part for part in declared if part.position > use and part.scope[0] < use < part.scope[1] and part.owner is None
     ]
     if below:
-        line, due = _line(text, below[0].position), _line(text, use)
+        line, due = line_of(text, below[0].position), line_of(text, use)
         where = f"behind its use in line {due}" if line == due else f"below line {due}, where it is used"
         return f"{name} is declared in line {line}, {where}: C++ reads from top to bottom. Declare it first."
     above = [part for part in declared if part.position < use]
     if declared and not above:
-        line = _line(text, declared[0].position)
+        line = line_of(text, declared[0].position)
         return f"{name} is declared in line {line} alone, inside of other braces, and is known there only."
     if not above or any(part.scope[0] < use < part.scope[1] for part in above):
         return ""
     last = above[-1]
-    line = _line(text, last.position)
+    line = line_of(text, last.position)
     if last.owner is not None:
         return _swallowed(text, name, line, *last.owner)
     return (
@@ -192,7 +189,7 @@ def _of_a_declaration(text: str, name: str, use: int) -> str:
 
 def _swallowed(text: str, name: str, line: int, head: str, position: int) -> str:
     """That a declaration is the only statement of an if, a loop or an else."""
-    at = _line(text, position)
+    at = line_of(text, position)
     declared = f"The declaration of {name} in line {line}"
     sentence = f"{declared} is all that `{head}` in line {at} has, and {name} ends with it."
     if head.startswith("if") and re.search(r">=?", head) and at < line:
@@ -210,7 +207,7 @@ def _of_another_counter(text: str, name: str, use: int) -> str:
         begins = len(text) - len(rest)
         here = opened <= use <= opened + len(inside) or begins <= use <= begins + len(body) + 1
         if here and len(name) <= MOST_LETTERS and not re.search(rf"\b{head[1]}\b", body):
-            line = _line(text, head.start())
+            line = line_of(text, head.start())
             return (
                 f"The loop in line {line} counts by {head[1]}, and what it repeats has {name}, which is declared "
                 "nowhere: call both the same."
@@ -259,21 +256,20 @@ def _of_formulas(text: str, name: str) -> str:
 
 def _of_another_kernel(text: str, name: str) -> str:
     """That nothing of this kernel is called so, with what it has."""
-    kernel = text[max(text.rfind("__global__"), 0) :]
+    body = text_slips.last_kernel(text)[1]
     has = [
         other
-        for match in _TYPE.finditer(kernel.partition("{")[2])
-        for part in integers.parts(kernel.partition("{")[2][match.end() :].partition(";")[0])
+        for match in _TYPE.finditer(body)
+        for part in integers.parts(body[match.end() :].partition(";")[0])
         if (other := (re.match(r"[\s*]*(\w+)", part) or [""])[1])
     ]
     names = list(dict.fromkeys(has))
     if name in names:
         loop = re.search(rf"\bfor\s*\(\s*(?:const\s+|unsigned\s+)*\w+\s+{name}\b", text)
-        return (
-            f"{name} is the variable of the loop in line {_line(text, loop.start())}, and is known there alone."
-            if (loop)
-            else ""
-        )
+        if loop is None:
+            return ""
+        line = line_of(text, loop.start())
+        return f"{name} is the variable of the loop in line {line}, and is known there alone."
     if "__global__" not in text or not names or re.search(rf"(?<![\w.]){name}\s*(?:\(|::|<\s*\w+\s*>)", text):
         return ""  # a function, a type
     declares = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
@@ -282,10 +278,10 @@ def _of_another_kernel(text: str, name: str) -> str:
 
 def _other_spelling(text: str, name: str) -> str:
     """A name of the text, or of CUDA, that is spelled much like one that is not known."""
-    names = {*BUILT_IN, *re.findall(r"\b[A-Za-z_]\w*\b", text)} - {name}
-    near = difflib.get_close_matches(name, sorted(names), n=1, cutoff=0.8)
     if len(name) == 1:
         return ""  # every letter is another name
+    names = {*BUILT_IN, *re.findall(r"\b[A-Za-z_]\w*\b", text)} - {name}
+    near = difflib.get_close_matches(name, sorted(names), n=1, cutoff=0.8)
     same = [word for word in sorted(names) if word.lower() == name.lower()]
     return f"Did you mean {(same or near)[0]}?" if same or near else ""
 
@@ -310,7 +306,7 @@ def _constant(message: str, source: str) -> str:
         return ""
     word = name[0]
     if given := re.search(rf"\bconst\s+\w+\s*\*\s*(?:__restrict__\s+)?{word}\b", text):
-        results = _results(text)
+        results = text_slips.results(text)
         into = f" The result goes into {results[-1]}." if results else ""
         return f"{word} is a {' '.join(given[0].split())}: the kernel may read it, and not store into it.{into}"
     declared = re.search(rf"\bconst\s+(?:unsigned\s+)?\w+\s+(?:\w+\s*=[^;,]*,\s*)*{word}\s*=", text)
@@ -320,15 +316,9 @@ def _constant(message: str, source: str) -> str:
     advice = (
         "A loop needs a variable of its own, for (int …), and a thread that has one element needs no loop."
         if loop
-        else f"Leave const out in line {_line(text, declared.start())} if it is to change."
+        else f"Leave const out in line {line_of(text, declared.start())} if it is to change."
     )
-    return f"{word} is const (line {_line(text, declared.start())}): it keeps its first value. {advice}"
-
-
-def _results(text: str) -> list[str]:
-    """The arrays that the last kernel of a text may store into."""
-    head = text[max(text.rfind("__global__"), 0) :].partition("{")[0]
-    return re.findall(r"(?<!const )\bfloat\s*\*\s*(?:__restrict__\s*)?(\w+)", head)
+    return f"{word} is const (line {line_of(text, declared.start())}): it keeps its first value. {advice}"
 
 
 def _no_integer(match: re.Match[str], source: str) -> str:
@@ -344,7 +334,7 @@ def _no_integer(match: re.Match[str], source: str) -> str:
         declared = re.search(rf"\b(float|double)\s+{name}\s*[=;,)]", text)
         if declared:
             return (
-                f"{name} is a {declared[1]} (line {_line(text, declared.start())}), and an index is a whole number: "
+                f"{name} is a {declared[1]} (line {line_of(text, declared.start())}), and an index is a whole number: "
                 f"declare int {name}."
             )
     return ""
@@ -364,8 +354,8 @@ def _without_component(_: re.Match[str], source: str) -> str:
     axes = set(re.findall(r"\b(?:threadIdx|blockIdx|blockDim|gridDim)\.([xyz])", part))
     single = f"{match[1]}.{axes.pop()}" if len(axes) == 1 else f"{match[1]}.x, .y or .z"
     return (
-        f"Line {_line(text, match.start())} has {match[1]} alone, and that is three numbers, one along each axis. Here "
-        f"one is needed: {single}."
+        f"Line {line_of(text, match.start())} has {match[1]} alone, and that is three numbers, one along each axis. "
+        f"Here one is needed: {single}."
     )
 
 
@@ -377,7 +367,7 @@ def _returns_a_value(match: re.Match[str], source: str) -> str:
     functions = re.findall(r"__(?:global|device)__", text[:at])
     if not functions or functions[-1] != "__global__":
         return ""
-    results = _results(text[:at])
+    results = text_slips.results(text[:at])
     into = f" into {results[-1]}: {results[-1]}[…] = …;" if results else "."
     return f"A kernel returns nothing, it is void. Each thread stores its result{into}"
 
@@ -399,7 +389,7 @@ def _sized_at_launch(message: str, source: str, solution: str) -> str:
     """That an array in shared memory has no size, or one that the compiler does not know."""
     text = text_slips.without_comments(source)
     for match in _SHARED_ARRAY.finditer(text):
-        line, kind = _line(text, match.start()), match["type"]
+        line, kind = line_of(text, match.start()), match["type"]
         name = re.match(r"\w+", match["arrays"])[0]  # type: ignore[index]
         sizes = " ".join(re.findall(r"\[([^][]*)\]", match["arrays"])).strip()
         unsized = f"extern __shared__ {kind} {name}[];"
@@ -458,7 +448,7 @@ def _colon(source: str) -> str:
         if behind.lstrip(" ").startswith(":"):
             word = match[3] or f"{match[1]} (…)"
             return (
-                f"Line {_line(text, match.start())} has a colon behind {word}. In C++ there is none: one statement "
+                f"Line {line_of(text, match.start())} has a colon behind {word}. In C++ there is none: one statement "
                 "follows, or several in braces { }."
             )
     return ""
@@ -472,7 +462,7 @@ def _if_behind_value(source: str) -> str:
         return ""
     value, condition, other = (part.strip() for part in match.groups())
     return (
-        f"Line {_line(text, match.start())} has if behind a value, as Python does. In C++ the condition comes first: "
+        f"Line {line_of(text, match.start())} has if behind a value, as Python does. In C++ the condition comes first: "
         f"({condition}) ? {value} : {other}"
     )
 
@@ -480,11 +470,11 @@ def _if_behind_value(source: str) -> str:
 def _given_declared(source: str) -> str:
     """An element of an array of the parameters that is declared where it is to be stored: float C[index] = …"""
     text = text_slips.without_comments(source)
-    for given in _results(text):
+    for given in text_slips.results(text):
         if match := re.search(rf"\bfloat\s+{given}\s*(\[[^;=]*\])\s*=", text):
             return (
-                f"With its type in front, line {_line(text, match.start())} declares another {given}. {given} is there "
-                f"already; leave the type out: {given}{match[1]} = …;"
+                f"With its type in front, line {line_of(text, match.start())} declares another {given}. {given} is "
+                f"there already; leave the type out: {given}{match[1]} = …;"
             )
     return ""
 
@@ -493,8 +483,7 @@ def _alone(match: re.Match[str], source: str) -> str:
     """The name of an array without an index, where one of its floats is needed, or the number that is called nearly
     so."""
     text = text_slips.without_comments(source)
-    kernel = text[max(text.rfind("__global__"), 0) :]
-    head, _, body = kernel.partition("{")
+    head, body = text_slips.last_kernel(text)
     arrays = re.findall(r"\bfloat\s*\*\s*(?:__restrict__\s*)?(\w+)", head)
     alone = next((name for name in arrays if re.search(rf"(?<![\w.&]){name}\b(?!\s*[\[+=,)])", body)), None)
     if alone is None:
@@ -515,7 +504,7 @@ _POINTER_ALONE = (
 def _in_round_brackets(_: re.Match[str], source: str) -> str:
     """An element of an array with its index in round brackets."""
     text = text_slips.without_comments(source)
-    head, _, body = text[max(text.rfind("__global__"), 0) :].partition("{")
+    head, body = text_slips.last_kernel(text)
     for name in re.findall(r"\bfloat\s*\*\s*(?:__restrict__\s*)?(\w+)", head):
         if called := re.search(rf"(?<![\w.]){name}\s*\(([^()]*)\)", body):
             return f"{called[0]} calls a function, and {name} is an array: its index stands in square brackets, " + (

@@ -102,7 +102,7 @@ def _conditions(text: str) -> Iterator[tuple[int, str, str, str]]:
         condition, rest = integers.bracketed(text[match.end() :])
         rest = rest.lstrip()
         body = integers.bracketed(rest[1:], "{}")[0] if rest.startswith("{") else rest.partition(";")[0] + ";"
-        line, condition = text.count("\n", 0, match.start()) + 1, " ".join(condition.split())
+        line, condition = integers.line_of(text, match.start()), " ".join(condition.split())
         yield line, condition, body, ""
         if left := re.match(r"\s*(return|break|continue)\s*;", body):
             rest = _rest_of_function if left[1] == "return" else _rest_of_loop

@@ -55,7 +55,7 @@ def _loops(text: str) -> Iterator[Loop]:
         condition, step = (parts[1], parts[2]) if len(parts) == 3 else (inside, "")
         head = f"{match[1]} ({' '.join(inside.split())})"
         yield Loop(
-            text.count("\n", 0, match.start()) + 1, head, condition.strip(), step.strip(), integers.statement(behind)
+            integers.line_of(text, match.start()), head, condition.strip(), step.strip(), integers.statement(behind)
         )
 
 

@@ -81,8 +81,7 @@ def floats_loaded(at_most: int) -> Goal:
     """Floats that the threads ask global memory for, each as often as a thread asks for it."""
 
     def measure(j: Judged) -> float:
-        traces = j.all_blocks().launches[-1].traces
-        return sum(len(trial.elements(trace)) for trace in traces if (trace.space, trace.op) == ("global", "ld"))
+        return sum(len(trial.elements(trace)) for trace in _global_loads(j))
 
     def explain(j: Judged) -> str:
         if j.recording.total("requests", "shared", "ld"):
@@ -98,12 +97,17 @@ FLOATS_LOADED = "floats loaded from global memory"
 def loaded(j: Judged) -> dict[int, Counter[int]]:
     """The floats that each line of a launch loads from each parameter, which is named by its number."""
     numbers = {parameter.name: number for number, parameter in enumerate(j.kernel.compiled.parameters)}
-    launch, floats = j.all_blocks().launches[-1], {}
-    for trace in launch.traces:
-        if (trace.space, trace.op) == ("global", "ld"):
-            line = launch.program.instructions[trace.instruction].line
-            floats.setdefault(numbers[trace.array], Counter())[line] += len(trial.elements(trace))
+    instructions, floats = j.all_blocks().launches[-1].program.instructions, {}
+    for trace in _global_loads(j):
+        line = instructions[trace.instruction].line
+        floats.setdefault(numbers[trace.array], Counter())[line] += len(trial.elements(trace))
     return floats
+
+
+def _global_loads(j: Judged) -> Iterator[Trace]:
+    """The loads from global memory of all blocks of a launch."""
+    traces = j.all_blocks().launches[-1].traces
+    return (trace for trace in traces if (trace.space, trace.op) == ("global", "ld"))
 
 
 def stored_once(at_most: float = 1) -> Goal:

@@ -138,7 +138,12 @@ def loops(text: str) -> Iterator[tuple[int, int, int, str]]:
     for match in re.finditer(r"\bfor\s*\(", text):
         rest = bracketed(text[match.end() :])[1].lstrip()
         body, behind = bracketed(rest[1:], "{}") if rest.startswith("{") else rest.partition(";")[::2]
-        yield text.count("\n", 0, match.start()) + 1, len(text) - len(rest), len(text) - len(behind), body
+        yield line_of(text, match.start()), len(text) - len(rest), len(text) - len(behind), body
+
+
+def line_of(text: str, position: int) -> int:
+    """The line, from 1, in which a place of a text lies."""
+    return text.count("\n", 0, position) + 1
 
 
 def statement(text: str) -> str:

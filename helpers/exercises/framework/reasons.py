@@ -223,7 +223,7 @@ def _in_steps(facts: Facts, index: str, names: Mapping[str, Any]) -> str:
     ):
         end, step = (integers.value(part, names) for part in loop.groups()[1:])
         if re.search(rf"\b{loop[1]}\b", index) and None not in (end, step) and step and end % step:
-            line = facts.text.count("\n", 0, loop.start()) + 1
+            line = integers.line_of(facts.text, loop.start())
             return (
                 f" The loop in line {line} goes in steps of {loop[3].strip()} = {int(step)}, and {loop[2].strip()} = "
                 f"{int(end)} is no multiple of it: its last round goes too far."
@@ -524,7 +524,7 @@ def overlaps(facts: Facts) -> str:
             for (text,) in (access for access in facts.accesses(number, first[1]) if len(access) == 1):
                 index = integers.value(text, facts.all_threads)
                 if index is not None and int(np.max(index)) >= begins:
-                    line = facts.text.count("\n", 0, behind.start()) + 1
+                    line = integers.line_of(facts.text, behind.start())
                     return (
                         f"In line {line} {second} begins {begins} floats behind {room}, and line {number} stores "
                         f"{first[1]}[{text}] up to {first[1]}[{int(np.max(index))}] in this launch: the two overlap."
@@ -710,7 +710,7 @@ def axis_without_threads(facts: Facts) -> str:
     several = [axis for axis, blocks, threads in sizes if blocks * threads > 1]
     for match in re.finditer(r"\b(?:threadIdx|blockIdx)\.([xyz])", facts.text):
         if match[1] not in several and match[0] not in facts.solution and len(several) == 1:
-            line = facts.text.count("\n", 0, match.start()) + 1
+            line = integers.line_of(facts.text, match.start())
             return (
                 f"Line {line} has {match[0]}, which is 0 in every thread: this launch has threads and blocks along "
                 f"{several[0]} alone."
@@ -734,7 +734,7 @@ def two_axes(facts: Facts) -> str:
             left = sorted({"x", "y"} - taken)
             due = f", {_whole_index(left[0])}" if len(left) == 1 else ""
             return (
-                f"Line {facts.text.count(chr(10), 0, match.start()) + 1} has {' '.join(match[0].split())}: x and y are "
+                f"Line {integers.line_of(facts.text, match.start())} has {' '.join(match[0].split())}: x and y are "
                 f"mixed. An index is made of one axis{due}."
             )
     return ""
@@ -772,7 +772,7 @@ def of_another_block_size(facts: Facts) -> str:
         value = integers.value(size, facts.all_threads)
         due = f"blockIdx.{axis} * blockDim.{axis}"
         if axis == match["c"] and value not in (None, threads) and np.ndim(value) == 0 and due in facts.solution:
-            line = facts.text.count("\n", 0, match.start()) + 1
+            line = integers.line_of(facts.text, match.start())
             return (
                 f"Line {line} has {match[0]}, and a block of this launch has {threads} threads along {axis}, not "
                 f"{int(value)}: blockDim.{axis}."  # type: ignore[arg-type]
@@ -794,7 +794,7 @@ def not_the_launched_tile(facts: Facts) -> str:
     for match in _NAMED_SIZE.finditer(facts.text):
         name, size = match[1] or match[2], int(match[3])
         if name in due and size != due[name] and across == down == due[name]:
-            line = facts.text.count("\n", 0, match.start(3)) + 1
+            line = integers.line_of(facts.text, match.start(3))
             return f"{name} is {size} in line {line}, and the exercise launches blocks of {across} × {down} threads."
     return ""
 
@@ -977,7 +977,7 @@ def never_entered(facts: Facts) -> str:
         cases = [Facts(facts.source, facts.examination, outcome, facts.problem, facts.solution)
                  for outcome in facts.examination.outcomes]  # fmt: skip
         if all(_does_not_begin(case, begins[1], begins[2], head[1]) for case in cases):
-            line, condition = facts.text.count("\n", 0, loop.start()) + 1, " ".join(head[1].split())
+            line, condition = integers.line_of(facts.text, loop.start()), " ".join(head[1].split())
             known = _known(condition, {name: value for name, value in facts.all_threads.items() if name != begins[1]})
             return (
                 f"The loop in line {line} is never entered: {begins[1]} begins at {begins[2].strip()}, and "
@@ -1004,7 +1004,7 @@ def asks_less_of_a_scalar(facts: Facts) -> str:
             continue
         does, should = (integers.value(f"{name} {other} {number}", scalars) for other in (sign, _MEANT[sign]))
         if does != should:
-            line = facts.text.count("\n", 0, match.start()) + 1
+            line = integers.line_of(facts.text, match.start())
             return (
                 f"`{match[0]}` in line {line} {'holds' if does else 'does not hold'} for {name} = {scalars[name]:g}, "
                 f"and {name} may be negative: ask by {_MEANT[sign]}."
@@ -1152,7 +1152,7 @@ def reads_old(facts: Facts) -> str:
         return ""
     right = any(outcome.passed and outcome.case.beta for outcome in facts.examination.outcomes)
     if added and not (facts.problem.scalars and right):  # where beta is not 0, adding may be what is meant
-        line = facts.text.count("\n", 0, added.start()) + 1
+        line = integers.line_of(facts.text, added.start())
         in_loop = any(begin <= added.start() <= end for _, begin, end, _ in integers.loops(facts.text))
         instead = (
             "" if not isinstance(facts.problem, Gemm)
@@ -1165,7 +1165,7 @@ def reads_old(facts: Facts) -> str:
         return f"{name} is read, and begins with NaN."
     inverted = re.search(rf"\bif\s*\(\s*beta\s*==\s*0[.0f]*\s*\)\s*{{?[^;]*=[^;=]*\b{written}\s*\[", facts.text)
     if inverted:
-        line = facts.text.count("\n", 0, inverted.start()) + 1
+        line = integers.line_of(facts.text, inverted.start())
         return (
             f"The condition in line {line} is the wrong way round: it reads the old {name} where beta is 0, when it "
             "may hold NaN, and nowhere else."

@@ -44,9 +44,9 @@ def explained(
     """The sentence of the first candidate that passes, "" if none does.
 
     passes: whether a source is right in all cases, and reaches the goals.  computes: whether it is right, whatever it
-    reaches: where several lines had to be changed together, the one that is wrong is told from those that only cost
-    time.  towards: only candidates that have these
-    lines of the solution.  racing: the lines that race for shared memory, between which a barrier may be missing.
+    reaches: it tells the one line that is wrong from those that only cost time, where several had to be changed
+    together.  towards: only candidates that have these lines of the solution.  racing: the lines that race for shared
+    memory, between which a barrier may be missing.
     """
     tried = {source: ""}
     for sentence, lines in _candidates(source.splitlines(), solution, towards, racing):

@@ -91,7 +91,7 @@ def without_comments(source: str) -> str:
 
 def _line(text: str, match: re.Match[str]) -> int:
     """The line in which what was found begins, without the spaces before it."""
-    return text.count("\n", 0, match.start() + len(match[0]) - len(match[0].lstrip())) + 1
+    return integers.line_of(text, match.start() + len(match[0]) - len(match[0].lstrip()))
 
 
 # The head of a loop whose variable goes away from the number at which the loop ends. Where the loop is not even
@@ -109,7 +109,7 @@ def _in_conditions(text: str) -> str:
         inside, behind = integers.bracketed(text[match.end() :])
         has = f"Line {_line(text, match)} has {match[1]} ({' '.join(inside.split())})"
         if thrown_away := re.match(r"\s*(\w+(?:\[[^][]*\])?\s*==[^=;]*;)", behind):
-            line = text.count("\n", 0, len(text) - len(behind) + thrown_away.start(1)) + 1
+            line = integers.line_of(text, len(text) - len(behind) + thrown_away.start(1))
             return f"Line {line} has {thrown_away[1]} {COMPARED}"
         if match[1] == "for":
             if behind.startswith(";") and re.search(
@@ -148,7 +148,7 @@ def _without_effect(text: str) -> str:
         value = part.strip()
         if not re.search(r"\S\s*[-+*/%]\s*\S", value) or _EFFECT.search(value) or _DECLARES.match(value):
             continue
-        line = text.count("\n", 0, statement.end() - 1 - len(part.lstrip())) + 1
+        line = integers.line_of(text, statement.end() - 1 - len(part.lstrip()))
         has = f"Line {line} computes {' '.join(value.split())} and does nothing with it"
         summand = re.match(r"(\w+)\s*([-+*/])", value)
         if summand and re.search(rf"\b(?:float|double|int)\s+{summand[1]}\s*=", text[: statement.start()]):
@@ -182,10 +182,21 @@ def _without_braces(text: str) -> str:
     return ""
 
 
+def last_kernel(text: str) -> tuple[str, str]:
+    """The head and the body of the last kernel of a text."""
+    head, _, body = text[max(text.rfind("__global__"), 0) :].partition("{")
+    return head, body
+
+
+def results(text: str) -> list[str]:
+    """The arrays that the last kernel of a text may store into."""
+    return re.findall(r"(?<!const )\bfloat\s*\*\s*(?:__restrict__\s*)?(\w+)", last_kernel(text)[0])
+
+
 def _sides_exchanged(text: str) -> str:
     """A sum that is set to an element of the result, where nothing is stored into it."""
     kernel = text[max(text.rfind("__global__"), 0) :]
-    for result in re.findall(r"(?<!const )\bfloat\s*\*\s*(?:__restrict__\s*)?(\w+)", kernel.partition("{")[0]):
+    for result in results(text):
         if re.search(rf"\b{result}\s*\[[^;=]*\]\s*[-+*/]?=(?!=)|[&=(,]\s*{result}\b(?!\s*\[)|&\s*{result}\b", kernel):
             continue
         taken = re.search(rf"(?<![\w.])(\w+)\s*=\s*({result}\s*\[[^;=]*\])\s*;", text)
@@ -213,7 +224,7 @@ def _set_back(text: str) -> str:
             adds = re.compile(rf"(?<![\w.]){zero[1]}\s*(?:\+=|=\s*{zero[1]}\s*\+)")
             own = counter and re.search(rf"\w\s*\[[^;=]*\b{counter[1]}\b[^;=]*\]\s*\+?=(?!=)", direct)
             if len(adds.findall(direct, zero.end())) == len(adds.findall(body)) == 1 and not own:
-                at = text.count("\n", 0, start + text[start:end].index(zero[0])) + 1
+                at = integers.line_of(text, start + text[start:end].index(zero[0]))
                 return (
                     f"Line {at} sets {zero[1]} back to 0 in every round of the loop in line {line}, so that only the "
                     f"last round counts: {zero[1]} must begin in front of the loop."
@@ -231,7 +242,7 @@ def _zero_last(text: str) -> str:
     """An element that is stored, and set to 0 by the statement behind that."""
     for match in _STORED_THEN_ZERO.finditer(text):
         if re.search(r"\w", match["value"]) and not re.fullmatch(rf"\s*{_ZERO}\s*", match["value"]):
-            stored, zeroed = (text.count("\n", 0, match.start(part)) + 1 for part in ("element", "zero"))
+            stored, zeroed = (integers.line_of(text, match.start(part)) for part in ("element", "zero"))
             return (
                 f"Line {zeroed} sets {match['element']} to 0, over what line {stored} has stored there. The 0 comes "
                 "first, and then, where there is an element, the element."
@@ -248,7 +259,7 @@ def _zero_inside(text: str) -> str:
     for match in _INSIDE_IS_ZERO.finditer(text):
         condition = " ".join(match["condition"].split())
         if all(re.fullmatch(rf"[^<>=!|]*<\s*(?:{sizes})\s*", part) for part in condition.strip("() ").split("&&")):
-            line = text.count("\n", 0, match.start("element")) + 1
+            line = integers.line_of(text, match.start("element"))
             return (
                 f"Line {line} takes 0 where `{condition}` holds, and reads {match['element']} where it does not: what "
                 "stands behind ? is taken where the condition holds, what stands behind : elsewhere."
@@ -269,7 +280,7 @@ def _scaled_each_round(text: str) -> str:
                 and re.search(rf"(?<![\w.]){name}\s*\+=", body)
                 and not re.search(rf"\b(?:float|double)\s+{name}\b", body)
             ):
-                line = text.count("\n", 0, len(text) - len(rest) + scaled.start()) + 1
+                line = integers.line_of(text, len(text) - len(rest) + scaled.start())
                 return (
                     f"Line {line} multiplies {name} by {scalar} in every round of the loop of line {_line(text, loop)}"
                     ": what earlier rounds have added is multiplied again each time. It belongs behind the loop."
@@ -287,7 +298,7 @@ def _one_by_one(text: str) -> str:
         elsewhere = re.search(rf"\b{name}\s*\*\s*\w+|\w+\s*\*\s*{name}\b", body)
         if "__syncthreads" in body and begins and elsewhere:
             at = len(text) - len(text[loop.end() :].lstrip())
-            lines = [text.count("\n", 0, at + part.start()) + 1 for part in (elsewhere, begins)]
+            lines = [integers.line_of(text, at + part.start()) for part in (elsewhere, begins)]
             return (
                 f"In line {lines[0]} {name} counts tiles, `{elsewhere[0]}`, and in line {lines[1]} `{begins[1]}` takes "
                 f"it for the k at which a tile begins: that is {name} times the tile's depth."
@@ -334,7 +345,7 @@ def _one_too_far(text: str, is_right: Callable[[str], bool]) -> str | None:
                 indices = re.findall(r"\[([^][]+)\]", used)
                 for at, (index, size) in enumerate(zip(indices, declared, strict=False)):
                     if index.strip() == loop[1] and size == last:
-                        line = text.count("\n", 0, loop.start()) + 1
+                        line = integers.line_of(text, loop.start())
                         what = ("element", "column", "row", "tile")[min(len(declared) - at, 3) if declared[1:] else 0]
                         return (
                             f"Line {line} has {' '.join(loop[0].split())}.\nWhy: {loop[1]} goes up to {last}, and "
@@ -394,7 +405,7 @@ def _of_its_own(text: str) -> str:
     for declared in re.finditer(
         r"(?m)^(?!.*\b(?:__shared__|extern|__device__)\b)[ \t]*float\s+(\w+)\s*\[[^\]]*\].*;", text
     ):
-        name, line = declared[1], text.count("\n", 0, declared.start()) + 1
+        name, line = declared[1], integers.line_of(text, declared.start())
         pointers = re.findall(rf"\bfloat\s*\*\s*(?:const\s+)?(\w+)\s*=\s*&?{re.escape(name)}\b", text)
         called = "|".join(map(re.escape, (name, *pointers)))
         for stored in re.finditer(rf"\b(?:{called})\s*\[([^][]*)\](?:\s*\[[^][]*\])*\s*=[^=]", text):
@@ -449,7 +460,7 @@ def _cut_to_int(text: str) -> str:
             used = set(re.findall(r"(?<![.\w])([A-Za-z_]\w*)\b(?!\s*\[)", outside)) & single
             read = set(re.findall(r"\b([A-Za-z_]\w*)\s*\[", outside)) & arrays
             if used or read:
-                line = text.count("\n", 0, added.start(1)) + 1
+                line = integers.line_of(text, added.start(1))
                 return (
                     f"{name} is of type int (line {_line(text, declared)}): line {line} puts a float into it, and cuts "
                     "off what stands behind the point. It must be a float."
@@ -488,7 +499,7 @@ def _declared_again(text: str) -> str:
             hidden, rest = "", scope[inner.end() :]
         set_there = re.search(set_in, hidden) or "=" not in outer[0] or not re.search(rf"\b{name}\b", hidden)
         if set_there and re.search(rf"\b{name}\b", rest) and not re.search(set_in, before + rest):
-            line = text.count("\n", 0, outer.end() + inner.start()) + 1
+            line = integers.line_of(text, outer.end() + inner.start())
             return (
                 f"Line {line} declares another {name}, which ends with the statement or the braces that it stands in: "
                 f"the {name} of line {_line(text, outer)} is never changed. Leave the second declaration out."

@@ -41,7 +41,7 @@ OURS = "mma_autotuned"
 TENSOR_CORE = re.compile(r"HGMMA|HMMA|UTCHMMA|UTCQMMA|QMMA")
 DESCRIPTION = "product.json"
 
-# The kernel, as somebody who writes Triton writes it: a program computes a tile of C, and tl.dot multiplies two tiles.
+# The kernel in the manner of Triton: a program computes a tile of C, and tl.dot multiplies two tiles.
 SOURCE = """
 import triton
 import triton.language as tl

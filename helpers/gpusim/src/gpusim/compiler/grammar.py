@@ -64,12 +64,22 @@ def _code_of(source: str) -> str:
 
 def _at(error: Diagnostic, text: str, position: int, message: str) -> Diagnostic:
     """An error at a place of the text, in the file of the one that the compiler found."""
-    line, column = text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position)
-    return replace(error, message=message, line=line, column=column, details=(), echo=None)
+    column = position - text.rfind("\n", 0, position)
+    return replace(error, message=message, line=_line(text, position), column=column, details=(), echo=None)
 
 
 def _line(text: str, position: int) -> int:
     return text.count("\n", 0, position) + 1
+
+
+def _before_brackets(text: str) -> str | None:
+    """What stands before the round brackets that a text ends with; None if they are not opened in it."""
+    depth = 0
+    for at in range(len(text) - 1, -1, -1):
+        depth += (text[at] == ")") - (text[at] == "(")
+        if depth == 0:
+            return text[:at]
+    return None
 
 
 # --- brackets
@@ -117,12 +127,7 @@ def _is_open_if(text: str, opened: int, at: int) -> bool:
     head = text[:opened].rstrip()
     if not head.endswith(")") or before.rstrip().endswith("}") or re.search(r"\bif\b", before):
         return False
-    depth = 0
-    for position in range(len(head) - 1, -1, -1):
-        depth += (head[position] == ")") - (head[position] == "(")
-        if depth == 0:
-            return re.search(r"\bif\s*$", head[:position]) is not None
-    return False
+    return re.search(r"\bif\s*$", _before_brackets(head) or "") is not None
 
 
 def _unclosed(error: Diagnostic, text: str, opened: int, at: int) -> Shown:
@@ -182,9 +187,5 @@ def _has_no_end(text: str) -> bool:
         return False
     if not text.endswith(")"):
         return True
-    depth = 0
-    for at in range(len(text) - 1, -1, -1):
-        depth += (text[at] == ")") - (text[at] == "(")
-        if depth == 0:
-            return _HEAD.search(text[:at]) is None
-    return False
+    before = _before_brackets(text)
+    return before is not None and _HEAD.search(before) is None
