@@ -109,7 +109,7 @@ def test_tiles_of_one_and_of_all_are_the_two_limits_of_the_rule():
 
 def test_asked_for_is_the_formula_in_the_text():
     assert "**M · N · (2K + 1)**" in prose("04")
-    asked = traffic.requested(get("coalesced"), 4096, 4096, 4096).total
+    asked = traffic.tiled(4096, 4096, 4096, 1, 1).total
     assert asked == 4 * 4096 * 4096 * (2 * 4096 + 1) and f"{asked / 1e9:.1f}" == "549.8"
 
 

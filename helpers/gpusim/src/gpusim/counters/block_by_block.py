@@ -58,7 +58,6 @@ class Fingerprints(Observer):
         self.prints = np.zeros(blocks, np.uint64)
         self._first = self._after = 0
         self._mask: np.ndarray | None = None
-        self._masks: np.ndarray | None = None
 
     def handlers(self) -> Handlers:
         return {WaveBegins: self.begin, Executed: self.executed, Access: self.access, AsyncCopy: self.copy_async}
