@@ -11,14 +11,9 @@ from helpers.exercises import n01
 from helpers.pictures import traffic
 from helpers.pictures.roofline import model as roofline
 from helpers.pictures.roofline.explorer import point_of
-from tests.notebooks.support import H200, answered, cells, linked_terms, prose, said
+from tests.notebooks.support import H200, answered, cells, prose, said
 
 ADA = devices.get("RTX 6000 Ada")
-
-
-def test_it_links_the_terms_that_it_explains_to_the_glossary():
-    terms = {"FLOP", "cache lines", "roof", "ridge", "arithmetic intensity"}
-    assert terms <= linked_terms("01")
 
 
 def test_the_product_by_hand_is_right_and_its_work_is_counted():

@@ -10,7 +10,7 @@ from gpusim import Recording
 from helpers import run
 from helpers.measure.states import states
 from helpers.pictures import traffic
-from tests.notebooks.support import H200, cells, gain, linked_terms, prose, said
+from tests.notebooks.support import H200, cells, gain, prose, said
 
 SHARED = get("shared_memory")
 FMAS = "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"
@@ -27,11 +27,6 @@ def long_loop() -> Recording:
 
 def per_fma(unit: str, op: str) -> float:
     return long_loop().total(unit, "shared", op) / (long_loop().counters[FMAS] / 32 * 1024 / 1025)
-
-
-def test_it_links_the_terms_that_it_explains_to_the_glossary():
-    terms = {"shared memory", "tile", "phase", "barrier", "race", "sanitizer", "FMA", "wavefronts"}
-    assert terms <= linked_terms("04")
 
 
 def test_two_steps_by_hand_are_right_and_add_up_to_the_product():
