@@ -104,6 +104,7 @@ def test_counts_equal_those_of_sets_of_bytes(width):
         counting.tags: [len(touched_blocks(a, on, width, 128)) for a, on in lanes],
         counting.useful_bytes: [len(touched_blocks(a, on, width, 1)) for a, on in lanes],
         counting.wavefronts: [sum(counts) for counts in served],
+        counting.bank_conflicts: [sum(count - 1 for count in counts if count) for counts in served],
     }
     for function, values in expected.items():
         result = function(addresses, active, width)
@@ -111,6 +112,10 @@ def test_counts_equal_those_of_sets_of_bytes(width):
         np.testing.assert_array_equal(result, values, err_msg=function.__name__)
     of_stores = counting.wavefronts(addresses, active, width, stores=True)
     np.testing.assert_array_equal(of_stores, [sum(counts) for counts in stored])
+    conflicts = counting.bank_conflicts(addresses, active, width)
+    np.testing.assert_array_equal(conflicts, [sum(count - 1 for count in counts if count) for counts in stored])
+    together = set().union(*(touched_blocks(a, on, width, 32) for a, on in lanes))
+    assert counting.sector_ids(addresses, active, width).tolist() == sorted(together)
 
 
 @pytest.mark.parametrize("width", counting.WIDTHS)
@@ -167,6 +172,11 @@ def test_a_coalesced_load_needs_the_sectors_that_its_bytes_fill(width, expected)
     assert counting.sectors(request(512 + width * LANE), ALL, width) == expected
 
 
+def test_sector_ids_are_shared_between_requests():
+    two = np.concatenate([request(4 * LANE), request(64 + 4 * LANE)])
+    assert counting.sector_ids(two, np.ones((2, 32), bool), 4).tolist() == [0, 1, 2, 3, 4, 5]
+
+
 # ---- shared memory: known answers ---------------------------------------------------------------------------------
 
 
@@ -199,11 +209,13 @@ def test_full_row_of_distinct_words_moves_128_bytes_a_wavefront(width, expected)
     row = request(width * LANE)
     assert counting.wavefronts(row, ALL, width) == expected
     assert counting.ideal_wavefronts(ALL, width) == expected
+    assert counting.bank_conflicts(row, ALL, width) == 0
 
 
 @pytest.mark.parametrize(("width", "expected"), [(4, 1), (8, 1), (16, 2)])
 def test_a_uniform_load_takes_two_wavefronts_at_128_bits(width, expected):
     assert counting.wavefronts(request(256), ALL, width) == expected
+    assert counting.bank_conflicts(request(256), ALL, width) == 0
 
 
 @pytest.mark.parametrize(("width", "expected"), [(4, 1), (8, 2), (16, 4)])

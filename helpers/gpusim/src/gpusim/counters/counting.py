@@ -41,6 +41,12 @@ def useful_bytes(addresses: np.ndarray, active: np.ndarray, width: int) -> np.nd
     return _counted("useful_bytes", GLOBAL, addresses, active, width)
 
 
+def sector_ids(addresses: np.ndarray, active: np.ndarray, width: int) -> np.ndarray:
+    """The sorted numbers (address // 32) of the sectors that the requests touch together, shape (distinct sectors,)."""
+    _check(addresses, active, width)
+    return np.unique(addresses[active] // SECTOR_BYTES)
+
+
 def wavefronts(addresses: np.ndarray, active: np.ndarray, width: int, stores: bool = False) -> np.ndarray:
     """Wavefronts in which shared memory serves each request; `stores` tells stores and atomics from loads.
 
@@ -68,6 +74,11 @@ def ideal_wavefronts(active: np.ndarray, width: int) -> np.ndarray:
     That is 1, 2 or 4 for a full warp with 32, 64 or 128 bits a lane. Where neighbours share, `wavefronts` can be fewer.
     """
     return _counted("ideal_wavefronts", SHARED, np.zeros(active.shape, np.int64), active, width)
+
+
+def bank_conflicts(addresses: np.ndarray, active: np.ndarray, width: int) -> np.ndarray:
+    """Wavefronts beyond the first of each phase of each request: 0 when no bank holds two of the words."""
+    return wavefronts(addresses, active, width, stores=True) - ideal_wavefronts(active, width)
 
 
 def is_certain(addresses: np.ndarray, active: np.ndarray, width: int) -> np.ndarray:
