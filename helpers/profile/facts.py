@@ -211,7 +211,7 @@ def _recorded(captured: Captured, launch: Execution, checker: Checker | None) ->
     recorder = LaunchRecorder(run.program, facts, frozenset())
     replace(launch, observers=together(recorder, checker), max_instructions=MOST_INSTRUCTIONS).run()
     recording = Recording("sass")
-    recording.launches.append(recorder.finish(compiled, None))
+    recording.launches.append(recorder.finish(captured))
     return recording
 
 
