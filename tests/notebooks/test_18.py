@@ -96,7 +96,7 @@ def test_fusing_pays_in_bfloat16_and_in_float32_at_k_256_alone():
     assert k == 256
 
 
-def test_gemm_with_an_epilogue_is_ahead_of_cublas_in_float32_alone():
+def test_gemm_with_epilogue_leads_cublas_in_float32_alone():
     for kind in ("f32 NN", "bf16 NN"):
         rows = recorded_rows("bias + GELU", kind).values()
         assert {ours < min(rivals) for ours, rivals, _ in rows} == {kind == "f32 NN"}
