@@ -262,9 +262,9 @@ def _argument(array: Any, view: View) -> Any:
     return array if array.flags.c_contiguous else np.uint64(view.address)
 
 
-def _overlap(one: View, other: View) -> bool:
+def _overlap(view: View, other: View) -> bool:
     """Whether the ranges of memory in which two views lie have bytes in common."""
-    (low, high), (other_low, other_high) = map(_range, (one, other))
+    (low, high), (other_low, other_high) = map(_range, (view, other))
     return low < other_high and other_low < high
 
 
