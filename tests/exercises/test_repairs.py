@@ -42,6 +42,12 @@ def test_names_of_ones_own_are_no_obstacle():
     assert sentence.startswith("In line 3, `const int mine = blockIdx.y * T + threadIdx.x;`: with ")
 
 
+def test_a_right_line_in_names_of_ones_own_is_not_changed():
+    wrong = SOLUTION.replace("const int row", "int mine").replace("row", "mine").replace(" + k0", "")
+    sentence = said(wrong, "A[mine * K + k0 + x]", "int mine = blockIdx.y * T + threadIdx.y;")
+    assert sentence == "In line 4, `A[mine * K + x]`: with `A[mine * K + k0 + x]` in its place the kernel is right."
+
+
 def test_a_missing_barrier_has_its_place():
     wrong = SOLUTION.replace("sum += As[y][k];\n__syncthreads();\n", "sum += As[y][k];\n")
     sentence = said(wrong, "sum += As[y][k];\n__syncthreads();")
