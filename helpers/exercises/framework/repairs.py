@@ -80,6 +80,7 @@ def with_names_of(source: str, solution: str, text: str | None = None) -> str:
     left = {name: what for name, what in own.items() if name not in due and not re.search(rf"\b{name}\b", solution)}
     names: dict[str, str] = {}
     for name, (kind, first) in due.items():
+        first = Counter({names.get(word, word): count for word, count in first.items()})
         alike = {other: (first & words).total() for other, (its, words) in left.items() if its == kind}
         if name not in own and alike and max(alike.values()):
             names[name] = max(alike, key=alike.__getitem__)
