@@ -19,7 +19,7 @@ from helpers.pictures.mix import facts as mix
 from helpers.pictures.warp_states import facts as warp_states
 from helpers.profile import profile
 from helpers.profile.__main__ import main
-from tests.notebooks.support import H200, linked_terms, prose, said, sources, speeds
+from tests.notebooks.support import H200, prose, said, sources, speeds
 
 SIZE = 2048
 NAMES = ("shared_memory", "block_tile_1d", "block_tile_2d")
@@ -33,11 +33,6 @@ def bars():
 @pytest.fixture(scope="module")
 def predictions():
     return {name: cycles.predict(get(name).launch(SIZE, SIZE, SIZE)) for name in NAMES}
-
-
-def test_it_links_the_terms_that_it_explains_to_the_glossary():
-    terms = {"k-step", "profile", "stall reason", "scoreboard", "throttle", "predicted time"}
-    assert terms <= linked_terms("07")
 
 
 def test_k_step_has_the_questions_fmas_and_cycles():

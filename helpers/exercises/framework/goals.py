@@ -264,11 +264,6 @@ def occupied(at_least: float) -> Goal:
     )  # fmt: skip
 
 
-def spilled_bytes(at_most: int = 0) -> Goal:
-    """Bytes that the compiler keeps in local memory, for lack of registers."""
-    return Goal("bytes of local memory per thread", lambda j: j.kernel.local_size_bytes, at_most)
-
-
 def shared_bytes(at_most: int) -> Goal:
     """Shared memory of a block."""
     return Goal("bytes of shared memory per block", lambda j: j.kernel.shared_size_bytes + j.shared_bytes, at_most)
