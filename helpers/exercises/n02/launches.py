@@ -92,7 +92,11 @@ ID_SLIPS = (
     Slip(_x + _bx * _y + _z, "z = 1 is not one thread further, but a whole layer of bx · by threads."),
     Slip(_x + _bx * (_y + _z), "z = 1 is not one row further, but a whole layer of by rows."),
     Slip(_x + _y + _z, "The three are added as they are. A step along y passes bx threads, one along z a whole layer."),
-    Slip(_x + _bx * _by * _z, "y is missing: each step along it passes a row of bx threads."),
+    Slip(
+        _x + _bx * _by * _z,
+        f"That is {_x} + {_bx} · {_by} · {_z}. A step along y passes bx threads, one along z bx · by.",
+    ),
+    Slip(_x + _bx * (_y + _bx * _z), "A layer of the block has bx · by threads, not bx · bx."),
     Slip(LINEAR_ID + 1, "Ids begin at 0."),
 )
 
