@@ -140,7 +140,7 @@ def _workspaces(device: Device, entry: str, size: int | None) -> Workspaces:
 
 def source_of(kind: str) -> str:
     """The CUDA source of the products with one kind of tile."""
-    parts = ("formats", "panels", FILES[kind], "problems", "epilogue", "gemm")
+    parts = ("formats", "panels", "warp_tiles", FILES[kind], "problems", "epilogue", "gemm")
     return "\n".join(_text(name, (FOLDER / f"{name}.cu").stat().st_mtime_ns) for name in parts)
 
 
