@@ -2,7 +2,7 @@
 
 C = gemm(A, B)                                              # as A @ B, C in float32
 gemm(A, B, C, op_b="T", alpha=2, beta=1)                    # C = 2 * A * B^T + C
-gemm(X, W, epilogue=(epilogue.bias(b), epilogue.gelu()))    # a layer in one launch
+gemm(X, W, epilogue=(epilogue.bias(b), epilogue.gelu()))    # a layer
 gemm(Q, K, op_b="T")                                        # (batch, heads, T, D): a batch, with any strides
 gemm([A0, A1], [B0, B1], [C0, C1])                          # products of different shapes, in one launch
 gemm(X, W, batch=offsets)                                   # experts: rows offsets[e] … offsets[e + 1] times W[e]
@@ -45,8 +45,10 @@ def gemm(
     group: int = 0,
     tensor_cores: bool = True,
 ) -> Any:
-    """C = epilogue(alpha · op(A) · op(B) + beta · C); returns C. One launch, and of large products of float32 that the
-    ladder's kernels cannot read as they lie, one before it for each copy of A or B.
+    """C = epilogue(alpha · op(A) · op(B) + beta · C); returns C.
+
+    One launch; of large products of float32, where that is expected to be faster, one of the ladder's kernels, with a
+    launch before it for each copy of A or B that it needs, and one behind it for the epilogue.
 
     A, B: (…, M, K) and (…, K, N) after op, arrays of the device with any strides: slices, transposed views and
     broadcast ones are read where they lie. Axes before the last two are a batch, and are broadcast as NumPy's. Lists of
@@ -88,12 +90,13 @@ def plan(
     group: int = 0,
     tensor_cores: bool = True,
     tile: int | None = None,
-    pack: bool | None = None,
+    several: bool | None = None,
 ) -> Plan:
     """What `gemm` launches, to be launched often: `plan(A, B, C)()`. The arguments are gemm's.
 
     tile: which of the candidates in `tiles`, the largest first; None: the one that suits the shape.
-    pack: whether float32 operands may be copied first, row by row, for the ladder's kernel; None: where it saves time.
+    several: whether a product of float32 may be one of the ladder's kernels with launches before it, which copy A or B
+    row by row, and behind it, for the epilogue; None: where it saves time.
     """
     if isinstance(A, list | tuple):
         return _of_lists(
@@ -137,7 +140,7 @@ def plan(
     if 0 in (target.rows, target.cols):
         return Plan(None, C, device)
     if C.flags.c_contiguous or C.flags.f_contiguous:
-        ladder = plans.plain(device, request, C, (A, B), (view_a, view_b, target), pack)
+        ladder = plans.plain(device, request, C, (A, B), (view_a, view_b, target), several)
         if ladder is not None:
             return ladder.holding(held)
     views = (broadcast_to(view_a, sizes), broadcast_to(view_b, sizes), target)

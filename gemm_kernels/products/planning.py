@@ -26,7 +26,7 @@ from gemm_kernels.workspaces import Workspaces
 FOLDER = Path(__file__).parents[1] / "cuda" / "products"
 FILES = {tiles.FMA: "fma_tile", tiles.DMMA: "dmma_tile", tiles.WIDE: "dmma_tile", tiles.MMA: "mma_tile"}
 
-# The structs of cuda/products/problems.cu and panels.cu, as NumPy lays them out.
+# The structs of cuda/products/problems.cu, panels.cu and behind.cu, as NumPy lays them out.
 _I4, _I8, _U8 = np.int32, np.int64, np.uint64
 PANEL = np.dtype([("first", _U8), ("line", _I8), ("k", _I8), ("batch", _I8), ("outer", _I8)])
 IMAGE = np.dtype(
@@ -47,6 +47,10 @@ BESIDE = np.dtype(
 def _problem_dtype(panel: np.dtype) -> np.dtype:
     sizes = [(name, _I4) for name in ("M", "N", "K", "inner")]
     return np.dtype([*sizes, ("A", panel), ("B", PANEL), ("C", TARGET), ("scale_A", SCALE), ("scale_B", SCALE)])
+
+
+def _behind_dtype(steps: int) -> np.dtype:
+    return np.dtype([("M", _I4), ("N", _I4), ("C", TARGET), ("beside", BESIDE, (steps,))])
 
 
 def _parameters_dtype(problem: np.dtype, steps: int) -> np.dtype:
@@ -96,7 +100,7 @@ class Plan:
 
     launch: what is launched; None where C has no elements.  C: what it writes.  device: where.
     held: the arrays whose addresses are among its arguments, and which must live as long as it.
-    before: what is launched before: copies of A or B.
+    before, behind: what is launched before it, copies of A or B, and behind it, the epilogue.
     """
 
     launch: Launch | None
@@ -104,6 +108,14 @@ class Plan:
     device: Device
     held: tuple[Any, ...] = field(default=(), repr=False)
     before: tuple[Plan, ...] = ()
+    behind: tuple[Plan, ...] = ()
+
+    @property
+    def launches(self) -> tuple[Launch, ...]:
+        """All that is launched, in order."""
+        own = () if self.launch is None else (self.launch,)
+        around = [tuple(launch for plan in plans for launch in plan.launches) for plans in (self.before, self.behind)]
+        return (*around[0], *own, *around[1])
 
     def holding(self, arrays: tuple[Any, ...]) -> Plan:
         """The same plan, which keeps these arrays alive, too."""
@@ -121,6 +133,8 @@ class Plan:
             lambda: namespace.cuda.get_current_stream().ptr, namespace.zeros
         ) as workspace:
             function(self.launch.grid, self.launch.block, (*given, *workspace), shared_mem=self.launch.shared_bytes)
+        for plan_behind in self.behind:
+            plan_behind()
         return self.C
 
 
@@ -140,7 +154,10 @@ def _workspaces(device: Device, entry: str, size: int | None) -> Workspaces:
 
 def source_of(kind: str) -> str:
     """The CUDA source of the products with one kind of tile."""
-    parts = ("formats", "panels", "warp_tiles", FILES[kind], "problems", "epilogue", "gemm")
+    return _joined("formats", "panels", "warp_tiles", FILES[kind], "problems", "epilogue", "gemm")
+
+
+def _joined(*parts: str) -> str:
     return "\n".join(_text(name, (FOLDER / f"{name}.cu").stat().st_mtime_ns) for name in parts)
 
 
@@ -175,24 +192,27 @@ def plain(
     C: Any,
     arrays: tuple[Any, Any],
     views: tuple[View, View, View],
-    pack: bool | None = None,
+    several: bool | None = None,
 ) -> Plan | None:
-    """The ladder's fastest kernel, where the product is one of the ladder's, or becomes one by a copy of A or B that is
-    worth its time; None where it is none.
+    """The ladder's fastest kernel, where the product is one of the ladder's, or becomes one by further launches that
+    are worth their time: copies of A or B before it, and the epilogue behind it; None where it is none.
 
-    pack: whether such a copy may be made; None: where it is worth it.
+    several: whether there may be further launches; None: where they are worth it.
     """
     A, B, target = views
-    if (request.operand.name, request.result.name) != ("f32", "f32") or request.steps or request.tile is not None:
+    if (request.operand.name, request.result.name) != ("f32", "f32") or request.tile is not None:
         return None
     if not target.is_plain or any(size != 1 for view in views for size, _ in view.batch) or A.cols == 0:
         return None
     M, N, K = target.rows, target.cols, A.cols
     whole = [_lies_whole(view, array) for view, array in zip((A, B), arrays, strict=True)]
     elements = sum(view.rows * view.cols for view, fits in zip((A, B), whole, strict=True) if not fits)
-    if elements and not (
-        _worth_packing(device, request.operand, (M, N, K), elements, whole.count(False)) if pack is None else pack
-    ):
+    beside = [_fitting(step, request, target) for step in request.steps]
+    if any(view is not None and _overlap(view, target) for view in beside):
+        return None  # the product would be written over what its epilogue has to read
+    further = whole.count(False) + bool(beside)
+    moved = 8 * (elements + M * N * bool(beside))
+    if further and not (_worth_it(device, request, (M, N, K), further, moved) if several is None else several):
         return None
     try:
         kernel = fastest(M, N, K, device.gpu, device.shared_bytes)
@@ -209,21 +229,24 @@ def plain(
     launch = kernel.launch(M, N, K)
     sizes = (np.int32(M), np.int32(N), np.int32(K))
     given = (*sizes, np.float32(request.alpha), left, right, np.float32(request.beta), _argument(C, target))
-    return Plan(replace(launch, arguments=Arguments(given)), C, device, before=before)
+    behind = (_behind(device, request, C, target, beside),) if beside else ()
+    return Plan(replace(launch, arguments=Arguments(given)), C, device, before=before, behind=behind)
 
 
-# What a copy and a kernel of the ladder take on an H200 (helpers/recordings/nvidia-h200/products.json, NN and NT).
+# What the ladder's kernels, memory and one more launch reach on an H200 (helpers/recordings/nvidia-h200/products.json).
 LADDER_FLOPS, COPIED_BYTES, STARTS = 57e12, 3e12, 3e-6
 
 
-def _worth_packing(device: Device, operand: Format, shape: tuple[int, int, int], elements: int, copies: int) -> bool:
-    """Whether copies and the ladder's kernel are expected to be done before the best tile."""
+def _worth_it(device: Device, request: Request, shape: tuple[int, int, int], further: int, moved: int) -> bool:
+    """Whether the ladder's kernel is expected to be done before the best tile, with further launches that move so many
+    bytes."""
     M, N, K = shape
-    tile = tiles.chosen(tiles.candidates(operand, False, 0), operand, [(M, N)], K, device.sms, device.shared_bytes)
-    by_tile = tiles.expected(tile, operand, {(M, N): 1}, K, device.sms, tiles.measured())
-    moved = 4 * (M * K + K * N + M * N)
-    by_ladder = STARTS + max(2 * M * N * K / LADDER_FLOPS, moved / COPIED_BYTES)
-    return by_ladder + STARTS * copies + 8 * elements / COPIED_BYTES < by_tile
+    tile = _tile(device, request, [(M, N)], K)
+    times = tiles.measured()
+    by_tile = tiles.expected(tile, request.operand, {(M, N): 1}, K, device.sms, times)
+    own = 4 * (M * K + K * N + M * N)
+    by_ladder = tiles.shortest(times) + max(2 * M * N * K / LADDER_FLOPS, own / COPIED_BYTES)
+    return by_ladder + STARTS * further + moved / COPIED_BYTES < by_tile
 
 
 def _lies_whole(view: View, array: Any) -> bool:
@@ -237,6 +260,53 @@ def _lies_whole(view: View, array: Any) -> bool:
 def _argument(array: Any, view: View) -> Any:
     """An array as a launch takes it; of a transposed one only where it begins."""
     return array if array.flags.c_contiguous else np.uint64(view.address)
+
+
+def _overlap(view: View, other: View) -> bool:
+    """Whether the ranges of memory in which two views lie have bytes in common."""
+    (low, high), (other_low, other_high) = map(_range, (view, other))
+    return low < other_high and other_low < high
+
+
+def _range(view: View) -> tuple[int, int]:
+    reach = [(view.rows - 1) * view.row_step, (view.cols - 1) * view.col_step]
+    first, last = (view.address + view.size * sum(end(step, 0) for step in reach) for end in (min, max))
+    return first, last + view.size
+
+
+def _behind(device: Device, request: Request, C: Any, target: View, beside: Sequence[View | None]) -> Plan:
+    """The epilogue of a C whose rows lie side by side, as a launch that reads and writes it."""
+    M, N = target.rows, target.cols
+    quads = -(-N // 4)
+    across = min(64, 1 << (quads - 1).bit_length())  # threads along a row: a power of two, so that blocks have 256
+    down = 256 // across
+    wide = N % 4 == 0 and target.address % 16 == 0
+    parameters = np.zeros((), _behind_dtype(len(beside)))
+    parameters["M"], parameters["N"], parameters["C"] = M, N, (target.address, N, 1, 0, 0)
+    for index, (step, view) in enumerate(zip(request.steps, beside, strict=True)):
+        parameters["beside"][index] = _slot(step, view, (0, 0))
+    entry = f"behind<{', '.join((_output(request, wide), *_step_types(request, beside)))}>"
+    rows = 4 * down  # four groups of rows, as the kernel has them
+    blocks = -(-quads // across) * -(-M // rows)
+    launch = Launch(
+        "behind", _joined("formats", "problems", "epilogue", "behind"), entry, (across, down, 1), (blocks, 1, 1), 0,
+        (M, N, 1), (rows, 4 * across), arguments=Arguments((parameters,)),
+    )  # fmt: skip
+    return Plan(launch, C, device)
+
+
+def _output(request: Request, wide: bool) -> str:
+    return f"Target<{request.result.cpp}, {str(wide).lower()}>"
+
+
+def _step_types(request: Request, beside: Sequence[View | None]) -> list[str]:
+    """The structs of the steps. beside: the arrays that they read."""
+    return [
+        step.cpp.format(FORMATS[of_result("an epilogue's array", step.array, request.operand).name].cpp)
+        if view is not None
+        else step.cpp
+        for step, view in zip(request.steps, beside, strict=True)
+    ]
 
 
 def _packed(device: Device, view: View) -> Plan:
@@ -547,13 +617,7 @@ class _Described:
             f"{name}<{request.operand.cpp}, {str(panel.along_k).lower()}, {panel.width}>"
             for name, panel in zip((kind, "Strided"), panels, strict=True)
         ]
-        steps = [
-            step.cpp.format(FORMATS[of_result("an epilogue's array", step.array, request.operand).name].cpp)
-            if view is not None
-            else step.cpp
-            for step, view in zip(request.steps, beside, strict=True)
-        ]
-        output = f"Target<{request.result.cpp}, {str(wide).lower()}>"
+        output, steps = _output(request, wide), _step_types(request, beside)
         entry = f"gemm<{', '.join((tile.cpp(*types), how, output, *steps))}>"
         launch = Launch(
             "gemm", source_of(tile.kind), entry, (tile.threads, 1, 1), (blocks, 1, 1),

@@ -156,13 +156,16 @@ def candidates(operand: Format, tensor_cores: bool, group: int) -> tuple[Tile, .
     return _DOUBLE if operand.name == "f64" else _SINGLE
 
 
+def shortest(times: Mapping[str, Times]) -> float:
+    """Seconds of the shortest launch of all, which are taken for what any launch costs."""
+    return min(each.alone_round for each in times.values())
+
+
 def expected(
     tile: Tile, operand: Format, shapes: Mapping[tuple[int, int], int], K: int, sms: int, times: Mapping[str, Times]
 ) -> float:
     """Seconds that a launch is expected to take, by the tile's measured times for the SM with the most blocks: as many
     as it has room for work side by side, and where there are more, one begins when another ends.
-
-    The shortest launch of all is taken for what any launch costs.
 
     shapes: how many products have each (M, N).  times: by the tiles' keys.
     """
@@ -170,7 +173,7 @@ def expected(
     K = -(-K // BK) * BK  # the last tile along k is multiplied whole
     blocks = sum(count * -(-M // BM) * -(-N // BN) for (M, N), count in shapes.items())
     most = -(-blocks // sms)
-    timed, start = times[tile.key(operand)], min(other.alone_round for other in times.values())
+    timed, start = times[tile.key(operand)], shortest(times)
     whole = timed.round - start + timed.k * K
     alone = timed.alone_round - start + timed.alone_k * K
     if most <= tile.blocks:

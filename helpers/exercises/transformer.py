@@ -1,4 +1,4 @@
-"""A layer of a transformer from the members of the family: each product one launch of `gemm`, whatever its layout.
+"""A layer of a transformer from the members of the family: each product one call of `gemm`, whatever its layout.
 
 Attention with heads, then an MLP with a gate, each with its residual. Norms and the mask of attention are left out, and
 so is dropout: they are no products. The softmax between two products is one kernel, here and in what it is compared
@@ -48,7 +48,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Part:
-    """One launch of the layer.
+    """One product of the layer, or many of one shape.
 
     name, member: what it is, and which member of the family.  count: of products of one shape (M, N, K).  operands:
     bytes of all that it must read and write once.
@@ -122,10 +122,13 @@ def exact(sizes: Sizes, given: Mapping[str, np.ndarray]) -> np.ndarray:
 
 
 class Layer:
-    """A layer on the device at hand: its arrays, and what each part launches."""
+    """A layer on the device at hand: its arrays, and what each part launches.
 
-    def __init__(self, sizes: Sizes, given: Mapping[str, np.ndarray]):
-        self.sizes = sizes
+    several: as in `plan`, whether a part may have its epilogue in a launch of its own.
+    """
+
+    def __init__(self, sizes: Sizes, given: Mapping[str, np.ndarray], several: bool | None = None):
+        self.sizes, self.several = sizes, several
         self.given = {name: gpu.asarray(array) for name, array in given.items()}
         T, D, F = sizes.rows, sizes.width, sizes.hidden
         made = {"QKV": (T, 3 * D), "scores": (sizes.batch, sizes.heads, sizes.tokens, sizes.tokens),
@@ -148,14 +151,15 @@ class Layer:
         """A plan for each of `parts`."""
         W, a = self.given, self.made
         Q, K, V = (self.heads(a["QKV"], third) for third in range(3))
+        ended = partial(plan, several=self.several)
         return {
             "Q, K, V": plan(W["X"], W["QKV"], a["QKV"]),
             "scores": plan(Q, K, a["scores"], op_b="T", alpha=self.scale),
             "values": plan(a["scores"], V, self.heads(a["values"])),
-            "output": plan(a["values"], W["output"], a["Y"], epilogue=epilogue.residual(W["X"])),
-            "gate": plan(a["Y"], W["gate"], a["gate"], epilogue=epilogue.silu()),
-            "up": plan(a["Y"], W["up"], a["up"], epilogue=epilogue.multiply(a["gate"])),
-            "down": plan(a["up"], W["down"], a["result"], epilogue=epilogue.residual(a["Y"])),
+            "output": ended(a["values"], W["output"], a["Y"], epilogue=epilogue.residual(W["X"])),
+            "gate": ended(a["Y"], W["gate"], a["gate"], epilogue=epilogue.silu()),
+            "up": ended(a["Y"], W["up"], a["up"], epilogue=epilogue.multiply(a["gate"])),
+            "down": ended(a["up"], W["down"], a["result"], epilogue=epilogue.residual(a["Y"])),
         }
 
     @cached_property

@@ -227,14 +227,12 @@ def test_every_way_to_ask_cublas_leaves_the_layer_of_float64(cublas_on_host):
         assert gpu.asnumpy(layer.made["Y"]) == pytest.approx(transformer.exact(SMALL, given), abs=1e-4)
 
 
-def test_gate_in_a_second_kernel_is_that_of_the_epilogue():
+@pytest.mark.parametrize("several", [True, False])
+def test_the_layer_is_right_with_epilogues_within_and_behind(several):
     given = transformer.weights(SMALL)
-    ours, apart = (transformer.Layer(SMALL, given) for _ in range(2))
-    ours()
-    apart.made["Y"][...] = ours.made["Y"]
-    for step in family.apart_steps(apart).values():
-        step()
-    assert gpu.asnumpy(apart.made["gate"]) == pytest.approx(gpu.asnumpy(ours.made["up"]), abs=1e-5)
+    layer = transformer.Layer(SMALL, given, several)
+    assert [len(layer.plans[part].launches) for part in ("output", "gate", "up", "down")] == [1 + several] * 4
+    assert gpu.asnumpy(layer()) == pytest.approx(transformer.exact(SMALL, given), abs=1e-4)
 
 
 def test_the_layer_and_its_parts_were_recorded():

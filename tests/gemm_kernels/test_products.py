@@ -263,7 +263,7 @@ def test_a_copy_makes_a_transposed_product_one_of_the_ladders(ops):
     shapes = ((45, 70) if ops[0] == "T" else (70, 45)), ((33, 45) if ops[1] == "T" else (45, 33))
     A, B = (gpu.asarray(floats(*shape, seed=seed)) for seed, shape in enumerate(shapes))
     options = {"op_a": ops[0], "op_b": ops[1]}
-    made = plan(A, B, pack=True, **options)
+    made = plan(A, B, several=True, **options)
     assert len(made.before) == ops.count("T") and made.launch.source == fastest(70, 33, 45).source
     exact = (A.get().T if ops[0] == "T" else A.get()).astype(float) @ (B.get().T if ops[1] == "T" else B.get())
     compared(made().get(), exact, 1)
@@ -273,17 +273,59 @@ def test_a_copy_makes_a_transposed_product_one_of_the_ladders(ops):
 
 def test_a_slice_of_a_wider_matrix_is_copied_with_its_steps():
     A, B = gpu.asarray(floats(40, 60))[3:33:2, 1:52:3], gpu.asarray(floats(17, 20))
-    made = plan(A, B, pack=True)
+    made = plan(A, B, several=True)
     compared(made().get(), A.get().astype(float) @ B.get(), 1)
     assert [step.launch.entry for step in made.before] == ["pack<false>"]
 
 
 def test_large_products_are_copied_and_small_ones_are_not():
-    device, single = planning.device_of("A", gpu.asarray(floats(1, 1))), FORMATS["f32"]
-    worth = lambda M, N, K, elements, copies: planning._worth_packing(device, single, (M, N, K), elements, copies)  # noqa: E731
-    assert worth(4096, 4096, 512, 4096 * 512, 1)
-    assert worth(1024, 1024, 1024, 2 * 1024 * 1024, 2)
-    assert not worth(64, 64, 64, 64 * 64, 2)
+    device = planning.device_of("A", gpu.asarray(floats(1, 1)))
+    request = planning.Request(FORMATS["f32"], FORMATS["f32"], 1.0, 0.0, ())
+    worth = lambda shape, elements, copies: planning._worth_it(device, request, shape, copies, 8 * elements)  # noqa: E731
+    assert worth((4096, 4096, 512), 4096 * 512, 1)
+    assert worth((1024, 1024, 1024), 2 * 1024 * 1024, 2)
+    assert not worth((64, 64, 64), 64 * 64, 2)
+
+
+STEPS = ("bias gelu", "silu gate", "dropout relu")
+
+
+@pytest.mark.parametrize("memory", ["whole", "steps"])
+@pytest.mark.parametrize(("N", "steps"), list(zip((52, 53, 300), STEPS, strict=True)))
+def test_an_epilogue_behind_a_product_is_that_within(N, steps, memory):
+    rng = np.random.default_rng(N)
+    A, B = gpu.asarray(floats(37, 41)), gpu.asarray(floats(41, N, seed=1))
+    bias, gate, rest = (placed(rng.uniform(-1, 1, s).astype(np.float32), memory) for s in ((1, N), (37, N), (37, N)))
+    made = {
+        "bias gelu": (epilogue.bias(bias[0]), epilogue.gelu()),
+        "silu gate": (epilogue.silu(), epilogue.multiply(gate), epilogue.residual(rest, 0.5)),
+        "dropout relu": (epilogue.relu(), epilogue.dropout(0.4, 12345)),
+    }[steps]
+    results = []
+    for several in (True, False):
+        C = gpu.asarray(floats(37, N, seed=2))
+        out = gpu.asarray(np.zeros(1, np.float32))
+        launched = plan(A, B, C, alpha=2, beta=3, epilogue=(*made, epilogue.amax(out)), several=several)
+        assert len(launched.launches) == 1 + several
+        results.append((launched().get(), out.get()[0]))
+        assert out.get()[0] == np.abs(C.get()).max()
+    compared(results[0][0], results[1][0].astype(float), 4)
+
+
+def test_an_epilogue_that_reads_c_stays_within_its_product():
+    A, B, C = gpu.asarray(floats(37, 41)), gpu.asarray(floats(41, 52, seed=1)), gpu.asarray(floats(37, 52, seed=2))
+    exact = A.get().astype(float) @ B.get() + C.get()
+    made = plan(A, B, C, epilogue=epilogue.residual(C), several=True)
+    assert len(made.launches) == 1
+    compared(made().get(), exact, 1)
+
+
+def test_large_products_are_followed_by_their_epilogue():
+    device = planning.device_of("A", gpu.asarray(floats(1, 1)))
+    request = planning.Request(FORMATS["f32"], FORMATS["f32"], 1.0, 0.0, (epilogue.gelu(),))
+    behind = lambda M, N, K: planning._worth_it(device, request, (M, N, K), 1, 8 * M * N)  # noqa: E731
+    assert behind(2048, 2816, 1024) and behind(4096, 4096, 4096)
+    assert not behind(8192, 8192, 256) and not behind(64, 64, 64)
 
 
 def number_of(operands, size):

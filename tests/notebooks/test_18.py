@@ -1,6 +1,7 @@
 """Notebook 18: its numbers by hand and its claims are those of its kernels, its pictures and the recordings."""
 
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -87,31 +88,29 @@ def recorded_rows(member, kind):
 
 def test_fusing_pays_in_bfloat16_and_in_float32_at_k_256_alone():
     fused_wins = {
-        kind: [shape for shape, (ours, _, ms) in recorded_rows("bias + GELU", kind).items()
-               if ours < ms["gemm + second kernel"]] for kind in ("f32 NN", "bf16 NN")
+        kind: [shape for shape, (*_, ms) in recorded_rows("bias + GELU", kind).items()
+               if ms["gemm, one launch"] < ms["gemm + second kernel"]] for kind in ("f32 NN", "bf16 NN")
     }  # fmt: skip
     assert fused_wins["f32 NN"] == [(8192, 8192, 256)] and len(fused_wins["bf16 NN"]) == 6
     (k,) = said("18", r"In float32 it does at K = (\d+) alone")
     assert k == 256
 
 
-def test_fused_cublas_is_behind_in_five_float32_rows_alone():
-    for kind, behind in (("f32 NN", 5), ("bf16 NN", 0)):
+def test_gemm_with_epilogue_leads_cublas_in_float32_alone():
+    for kind in ("f32 NN", "bf16 NN"):
         rows = recorded_rows("bias + GELU", kind).values()
-        assert sum(ours < min(rivals) for ours, rivals, _ in rows) == behind
+        assert {ours < min(rivals) for ours, rivals, _ in rows} == {kind == "f32 NN"}
         assert all(ms["cublasLt, one launch"] < ms["cublas + second kernel"] for *_, ms in rows) is (kind == "bf16 NN")
-        two_ways = (min(ms["gemm"], ms["gemm + second kernel"]) for *_, ms in rows)
-        ahead = [ours < min(rivals) for ours, (_, rivals, _) in zip(two_ways, rows, strict=True)]
-        assert all(ahead) if kind == "f32 NN" else not any(ahead)
-    assert "With the better of the two ways ours is ahead of cuBLAS in float32" in prose("18")
+        # What it takes is the faster of its two ways, or at most 4 % slower.
+        assert all(ours < 1.04 * min(ms["gemm, one launch"], ms["gemm + second kernel"]) for ours, _, ms in rows)
+    assert "In float32 it is ahead of cuBLAS" in prose("18")
 
 
-def test_an_epilogue_leaves_the_ladders_last_kernel():
-    kernels = {
-        row["member"]: row["launches"]["gemm"] for row in ROWS
-        if (row["kind"], row["shape"]) == ("f32 NN", [4096, 4096, 512])
-    }  # fmt: skip
-    assert kernels["single"].startswith("sgemm_persistent<") and kernels["bias + GELU"].startswith("gemm<FmaTile<")
+def test_a_second_kernel_keeps_the_ladders_last_kernel():
+    kernels = [row["launches"]["gemm"] for row in ROWS if (row["member"], row["kind"]) == ("bias + GELU", "f32 NN")]
+    behind = [kernel for kernel in kernels if kernel.startswith("sgemm_")]
+    assert said("18", r"in (\d) of the (\d) rows `gemm` leaves") == (len(behind), len(kernels))
+    assert all(kernel.startswith("gemm<FmaTile<") for kernel in set(kernels) - set(behind))
 
 
 def test_conv2d_is_ahead_where_channels_are_few():
@@ -137,13 +136,13 @@ def test_the_rows_of_the_experts_are_those_of_the_picture():
     assert tuple(map(int, text.split(", "))) == ROWS_OF
 
 
-def test_gate_and_up_cost_the_layer_its_lead():
-    ratios = {row[0]: float(row[-1]) for row in family.layer_table().rows}
-    assert ratios["gate, up"] < 1 < ratios["the same"] and ratios[family.WHOLE] < 1
-    assert all(0.9 < ratios[name] < 1 for name in ("output", "down"))
+def test_an_epilogue_behind_its_product_puts_the_layer_ahead():
+    rows = [(row[0], float(row[-1])) for row in family.layer_table().rows]
+    pairs = {name: (ours, same) for (name, ours), (mark, same) in pairwise(rows) if mark == "the same"}
+    assert set(pairs) == {"output", "gate, up", "down"} and dict(rows)[family.WHOLE] > 1
+    assert all(same < 1 < ours for ours, same in pairs.values())
+    assert "in one launch each, has the slower tile of step 6, and is behind cuBLAS" in prose("18")
     layer = RECORDED.layer
-    lost = sum(layer[name][family.OURS].median_ms - layer[name][family.RIVAL].median_ms for name in family.GATED)
-    assert layer[family.WHOLE][family.OURS].median_ms - lost < layer[family.WHOLE][family.RIVAL].median_ms
     roofs = {part.name: part.roof_ms(H200.peak_fp32_gflops / 1e3, H200.memory_gb_per_s) for part in parts(Sizes())}
     shares = {name: roof / layer[name][family.OURS].median_ms for name, roof in roofs.items()}
     assert all(0.4 < shares[name] < 0.6 for name in ("scores", "values"))
@@ -155,11 +154,11 @@ def test_float32_beats_the_library_and_fewer_bits_do_not():
     assert all(ratios[kind] < 0.7 for kind in ("bf16 NN", "f16 TN", "s8 NT", "e4m3 NT"))
 
 
-def test_more_is_lost_around_mma_sync_than_by_it():
+def test_cublas_is_faster_than_mma_sync_alone():
     for row in n18.formats_table().rows:
         ours, rival, _, alone = (cell.replace("\u202f", "") for cell in row[2:])
         if row[0] in ("bf16 NN", "f16 TN", "s8 NT"):
-            assert int(ours) - int(alone) > int(alone) - int(rival) > 0
+            assert int(ours) > int(alone) > int(rival)
 
 
 @pytest.mark.parametrize("table", [n18.fused_table, n18.grouped_table, n18.convolution_table])

@@ -26,7 +26,7 @@ MEMBERS = {
     "batch": "a batch",
     "pointers": "a list of matrices",
     "experts": "grouped: experts' rows of one A",
-    "bias + GELU": "bias and GELU in the same launch",
+    "bias + GELU": "with bias and GELU",
     "convolution": "convolution",
 }
 
