@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from helpers import exercises
-from helpers.exercises.framework import products, reasons, text_slips
+from helpers.exercises.framework import contents, products, reasons, text_slips
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.probes import CannotProbe, Probe
 from helpers.exercises.framework.problems import Case
@@ -208,6 +208,11 @@ def test_a_race_in_a_tree_is_not_explained_by_another_round():
     sentence = exercises.get("block_tree").check(TREE.replace("    __syncthreads();  // first\n", "")).sentence
     assert "\nWhy: With __syncthreads(); behind line 5 the kernel is right.\n" in sentence, sentence
     assert sentence.count("Why") == 1 and "Put __syncthreads()" not in sentence
+
+
+def test_an_element_that_has_nothing_of_an_input_is_counted():
+    assert contents._counts(lambda values: 0.0, (5, 3), 0, 1.0, 0).tolist() == [0] * 5
+    assert contents._counts(lambda values: values[2, 0], (5, 3), 0, 1.0, 1).tolist() == [0, 0, 1, 0, 0]
 
 
 def test_a_length_of_several_factors_is_not_named():

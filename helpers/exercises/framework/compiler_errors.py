@@ -56,8 +56,6 @@ class Declared:
 
 _TYPE = re.compile(r"\b(?:float[24]?|double|int|unsigned|bool|auto|size_t|long|char|half|__half)\b(?!\s*[(>*]\s*[)>])")
 
-_QUALIFIERS = re.compile(r"(?:\b(?:const|static|constexpr|unsigned|extern|__shared__)\s*)+$")
-
 
 def _declarations(text: str, name: str) -> Iterator[Declared]:
     """Where a name is declared, but for parameters and the variables of loops."""

@@ -266,7 +266,9 @@ class KernelExercise(Exercise):
         findings = failed.report.findings if failed is not None else ()
         racing = next((finding.lines for finding in findings if finding.kind == SHARED_RACE), ())
         passes = partial(self._is_right_with, examination)
-        sentence = repairs.explained(source, self.solved, passes, racing=racing, computes=self._computes)
+        # Where a goal is missed, the kernel is right as it stands, and that tells no line from another.
+        computes = self._computes if failed is not None else lambda _: False
+        sentence = repairs.explained(source, self.solved, passes, racing=racing, computes=computes)
         return (sentence,) if sentence else ()
 
     def _loads_more(self, examination: Examination) -> tuple[str, ...]:

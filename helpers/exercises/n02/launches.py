@@ -24,7 +24,6 @@ from helpers.pictures.thread_map.figure import thread_map_figure
 from helpers.pictures.warp_fill.figure import warp_fill_figure
 
 NAIVE = "naive"
-Dims = tuple[int, int, int]
 
 # The thread of `predict_owner`, in a launch over C of 64 × 64.
 OWNER_BLOCK_DIM, OWNER_SHAPE = (16, 16, 1), (64, 64)
