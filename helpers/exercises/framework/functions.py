@@ -223,6 +223,11 @@ class FunctionExercise(ValueExercise):
     starter: Version
     solved: Version
 
+    @property
+    def lines(self) -> int:
+        """Lines of Python in the body of the solution."""
+        return sum(1 for line in self.solved.text.splitlines()[1:] if line.strip())
+
     def solution(self) -> Answer:
         """The whole function, and why it is right."""
         return Answer(self.solved.text, self.because)
