@@ -159,9 +159,9 @@ def of_one_suite(
         if not path(gpu, suite).exists():
             continue
         rows = [row for row in load(gpu, suite) if (row.M, row.N, row.K) == (M, N, K)]
-        found = [next((row for row in rows if _same_kernel(row, kernel)), None) for kernel in asked]
-        if None not in found:
-            return found  # type: ignore[return-value]
+        measured = [next((row for row in rows if _same_kernel(row, kernel)), None) for kernel in asked]
+        if None not in measured:
+            return measured  # type: ignore[return-value]
     names = _listed(dict.fromkeys(kernel.name for kernel in asked))
     raise NoRecording(f"No suite timed all of these kernels ({names}) at {M}×{N}×{K} on {gpu}. {how_to('sweep')}")
 
