@@ -16,13 +16,11 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from nbformat import NotebookNode
 
 from helpers import exercises, plan
 from helpers.exercises.framework.exercise import KernelExercise
-from helpers.exercises.framework.functions import FunctionExercise
 from helpers.plan import Notebook
 from helpers.tools.notebooks import form
 
@@ -31,9 +29,8 @@ OPTIONAL = re.compile(r"\b(A challenge|Practice, if you want it|Stretch)\b")  # 
 FOLDED = re.compile(r"<details>.*?</details>", re.DOTALL)
 ADDRESS, SOURCES = re.compile(r"\]\([^)]*\)"), re.compile(r"\*\*Sources\.\*\*.*", re.DOTALL)
 WORDS_PER_MINUTE, LINES_PER_MINUTE = 130, 12  # of prose, tasks and hints, and of Python that is read
-PICTURE, TABLE, PREDICTION, EXPLORER = 0.4, 0.35, 0.5, 2.0  # minutes to look at one, or to answer it
-KERNEL, LINE = 2.8, 0.65  # minutes for a kernel and for each line of it, until it passes
-FUNCTION, PYTHON_LINE, QUESTION = 2.2, 0.7, 4.3  # the same for a function; for any other question
+PICTURE, TABLE, PREDICTION, EXPLORER = 0.4, 0.35, 0.5, 1.5  # minutes to look at one, or to answer it
+KERNEL, LINE, QUESTION = 3.4, 0.7, 3.9  # minutes for a kernel and for each line of it, until it passes; for any other
 HINTS = 2  # of the three, that a reader opens
 QUOTED = re.compile(r'"""(?s:.*?)"""')  # the text of a kernel
 
@@ -112,7 +109,8 @@ def _code(cell: NotebookNode) -> float:
     match = re.search(r'exercises\.get\("(\w+)"\)$', cell.source, re.MULTILINE)
     if match:
         exercise = exercises.get(match[1])
-        return _writing(exercise) + sum(map(_reading, (exercise.task, *exercise.hints[:HINTS])))
+        writing = KERNEL + LINE * exercise.lines if isinstance(exercise, KernelExercise) else QUESTION
+        return writing + sum(map(_reading, (exercise.task, *exercise.hints[:HINTS])))
     if re.search(r"\bn\d\d\.predict_", cell.source):
         return PREDICTION
     if re.search(r"\bn\d\d\.check_", cell.source):
@@ -124,13 +122,6 @@ def _code(cell: NotebookNode) -> float:
     outputs = cell.get("outputs", ())
     pictures = sum("image/png" in output.get("data", {}) for output in outputs)
     return visible_python(cell) / LINES_PER_MINUTE + PICTURE * pictures + TABLE * (len(outputs) - pictures)
-
-
-def _writing(exercise: Any) -> float:
-    """Minutes to write an exercise's answer."""
-    if isinstance(exercise, KernelExercise):
-        return KERNEL + LINE * exercise.lines
-    return FUNCTION + PYTHON_LINE * exercise.lines if isinstance(exercise, FunctionExercise) else QUESTION
 
 
 def visible_python(cell: NotebookNode) -> int:
