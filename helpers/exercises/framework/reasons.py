@@ -958,13 +958,23 @@ def asked_too_late(facts: Facts) -> str:
             holds = integers.value(condition, names)
             if not re.search(rf"[<>]=?\s*(?:{sizes})\b|\b(?:{sizes})\s*[<>]", condition):
                 continue  # it does not ask for the thread's element
-            if holds is not None and bool(holds) == rest.lstrip(" {").startswith("return"):
-                return (
-                    f"Line {number} asks `{condition}`, and line {error.line}, above it, accesses the arrays already: "
-                    f"thread {_where(error.thread)} of block {_where(error.block)} has no element "
-                    f"({_known(condition, names)}). The condition must come first."
-                )
+            leaves = rest.lstrip(" {").startswith("return")
+            if holds is None or bool(holds) != leaves or not _is_right_asked_at(facts, error.line, condition, leaves):
+                continue  # where others need what the thread loads, it must not leave
+            return (
+                f"Line {number} asks `{condition}`, and line {error.line}, above it, accesses the arrays already: "
+                f"thread {_where(error.thread)} of block {_where(error.block)} has no element "
+                f"({_known(condition, names)}). The condition must come first."
+            )
     return ""
+
+
+def _is_right_asked_at(facts: Facts, number: int, condition: str, leaves: bool) -> bool:
+    """Whether the launch that failed is right if a line is left to the threads that a condition does not send home."""
+    line = facts.lines[number - 1]
+    home = f"if ({condition if leaves else f'!({condition})'}) return;"
+    first = {number: (line, f"{home} {line}")}, {number: (line, f"{{ {home} {line} }}")}  # the body of a loop, too
+    return any(_is_right_with(facts, change, facts.failure.case) for change in first)
 
 
 def never_entered(facts: Facts) -> str:

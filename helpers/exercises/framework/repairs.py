@@ -189,9 +189,9 @@ def _as_in_the_solution(
         mine[code(line)] -= 1
         if code(line) and mine[code(line)] < 0:
             missing.append(line)
-    pairs = []
+    missing, pairs = [line.split("//")[0].rstrip() for line in missing], []
     for number in foreign:
-        near = difflib.get_close_matches(lines[number - 1], missing, n=1, cutoff=NEAR)
+        near = difflib.get_close_matches(lines[number - 1].split("//")[0].rstrip(), missing, n=1, cutoff=NEAR)
         if near:
             pairs.append((number, near[0]))
             yield (
