@@ -338,6 +338,10 @@ def predict_change() -> Prediction:
     )
 
 
+# M, N, launches. TALL rows for each thread are enough for TALL * TALL of them; the last matrix has more.
+SHAPES = ((64, 32, 1), (50, 37, 1), (5, 64, 2), (101, 3, 1), (33, 70, 1), (1, 1, 1), (TALL * TALL + 6, 5, 1))
+
+
 @dataclass(frozen=True)
 class ColumnSums:
     """sums (N): the columns of A (M, N) added up, by blocks of WIDE × TALL threads."""
@@ -348,11 +352,7 @@ class ColumnSums:
     tile: tuple[int, int] = field(default=(1, WIDE), init=False)
     block: tuple[int, int] = field(default=(WIDE, TALL), init=False)
     cases: tuple[Case, ...] = tuple(
-        Case({"M": rows, "N": columns}, launches=launches)
-        # With TALL rows for each thread, TALL * TALL of them are not enough: the last case has more.
-        for rows, columns, launches in (
-            (64, 32, 1), (50, 37, 1), (5, 64, 2), (101, 3, 1), (33, 70, 1), (1, 1, 1), (TALL * TALL + 6, 5, 1),
-        )  # fmt: skip
+        Case({"M": rows, "N": columns}, launches=launches) for rows, columns, launches in SHAPES
     )
 
     def prepare(self, case: Case) -> Setup:
