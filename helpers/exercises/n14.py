@@ -214,9 +214,8 @@ def check_group(rows: int | None) -> Verdict:
         return Verdict(False, f"{rows!r} is not a number of rows of tiles: C has 1 to {TILES[0]} of them.")
     counted = {number: floats_a_step(number) for number in range(1, TILES[0] + 1)}
     fewest = min(counted.values())
-    sentence = (
-        f"{rows} rows together: {counted[rows]} different floats at each k, where one row at a time needs {counted[1]}."
-    )
+    together = f"{rows} row{'s' * (rows > 1)} together: {counted[rows]} different floats at each k"
+    sentence = f"{together}, where one row at a time needs {counted[1]}."
     if counted[rows] <= CLOSE * fewest:
         return Verdict(True, f"{sentence} The fewest of all numbers is {fewest}.")
     return Verdict(

@@ -154,11 +154,11 @@ def test_float32_beats_the_library_and_fewer_bits_do_not():
     assert all(ratios[kind] < 0.7 for kind in ("bf16 NN", "f16 TN", "s8 NT", "e4m3 NT"))
 
 
-def test_more_is_lost_around_mma_sync_than_by_it():
+def test_cublas_is_faster_than_mma_sync_alone():
     for row in n18.formats_table().rows:
         ours, rival, _, alone = (cell.replace("\u202f", "") for cell in row[2:])
         if row[0] in ("bf16 NN", "f16 TN", "s8 NT"):
-            assert int(ours) - int(alone) > int(alone) - int(rival) > 0
+            assert int(ours) > int(alone) > int(rival)
 
 
 @pytest.mark.parametrize("table", [n18.fused_table, n18.grouped_table, n18.convolution_table])

@@ -186,9 +186,8 @@ def _explained(probe: Probe, tiles: Tiles) -> Iterator[str]:
     if uses_A is not None and uses_B is not None:
         missed = uses_A[first] != 1
         if missed.any() and np.array_equal(uses_A[first], uses_B[first]):
-            same = bool((uses_A[wrong] == uses_A[first]).all())
-            where = f"Every wrong element{_stored(probe, 'is')}" if same else f"C[{first[0]}, {first[1]}]"
-            yield f"{where} {_missing(uses_A[first], K, tiles)}."
+            same = bool((uses_A[wrong] == uses_A[first]).all()) and not probe.unwritten.any()
+            yield _missing(uses_A[first], first, K, tiles, same)
             return
     for k, of_A, of_B in zip(asked, with_B, with_A, strict=True):
         sentence = _one_product(k, of_A, of_B, first)
@@ -248,26 +247,21 @@ def _moved(probe: Probe, wrong: np.ndarray, with_B: list[Taken], with_A: list[Ta
 
 
 def _difference(probe: Probe, wrong: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> str:
-    """What all moved elements have in common."""
+    """What all moved elements have in common. Those that no thread stores hold no sum at all."""
+    stored = " that are stored" if probe.unwritten.any() else ""
     row, col = np.broadcast_arrays(np.arange(wrong.shape[0])[:, None], np.arange(wrong.shape[1])[None, :])
-    all_stored = not probe.unwritten.any()
-    if all_stored and (rows[wrong] == col[wrong]).all() and (cols[wrong] == row[wrong]).all():
-        return "In all of C, rows and columns trade places."
-    those = f"All wrong elements{_stored(probe, 'are')}"
+    if (rows[wrong] == col[wrong]).all() and (cols[wrong] == row[wrong]).all():
+        return f"In all {'elements' + stored if stored else 'of C'}, rows and columns trade places."
     if (rows[wrong] == row[wrong]).all():
-        return f"{those} hold the sum of their own row and of another column than their own."
+        return f"All wrong elements{stored} hold the sum of their own row and of another column than their own."
     if (cols[wrong] == col[wrong]).all():
-        return f"{those} hold the sum of their own column and of another row than their own."
+        return f"All wrong elements{stored} hold the sum of their own column and of another row than their own."
     return "What a thread loads or reads, and where it stores, are not of the same row and column."
 
 
-def _stored(probe: Probe, verb: str) -> str:
-    """' that are stored', where C has elements that no thread stores: these are wrong, too, and hold no sum."""
-    return f" that {verb} stored" if probe.unwritten.any() else ""
-
-
-def _missing(uses: np.ndarray, K: int, tiles: Tiles) -> str:
+def _missing(uses: np.ndarray, first: tuple[int, ...], K: int, tiles: Tiles, same: bool) -> str:
     """Products that are not there, or there more than once: as sets of k, and of tiles where those are whole."""
+    where = "Every wrong element" if same else f"C[{first[0]}, {first[1]}]"
     missing, often = np.flatnonzero(uses == 0), np.flatnonzero(uses > 1)
     parts = []
     if len(missing):
@@ -276,7 +270,7 @@ def _missing(uses: np.ndarray, K: int, tiles: Tiles) -> str:
         times = sorted({int(use) for use in uses[often]})
         parts.append(f"has those with k = {runs(often.tolist())}{_tiles(often, K, tiles)} "
                      f"{' or '.join('twice' if n == 2 else f'{n} times' for n in times)}")  # fmt: skip
-    return " and ".join(parts)
+    return f"{where} {' and '.join(parts)}."
 
 
 def _tiles(ks: np.ndarray, K: int, tiles: Tiles) -> str:
