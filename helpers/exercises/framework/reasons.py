@@ -1228,7 +1228,8 @@ def of_another_element(facts: Facts) -> str:
         f"{facts.problem.output}[{', '.join(map(str, facts.problem.index(tuple(int(n) for n in element))))}]"
         for element in (np.argwhere(wrong)[0], np.unravel_index(int(places[at[0]]), expected.shape))
     )
-    return f"{first} holds the value of {other}, and every wrong element that of another one."
+    those = "every wrong element" if (wrong == facts.failure.wrong).all() else "every wrong element that is a number"
+    return f"{first} holds the value of {other}, and {those} that of another one."
 
 
 def of_another_block(facts: Facts) -> str:
