@@ -92,7 +92,7 @@ def test_a_wrong_element_is_named_with_its_writer_and_drawn():
     assert wrong, verdict.sentence
     got, expected = (float(number.rstrip(".").replace("\u2212", "-")) for number in wrong.groups())
     assert got == pytest.approx(2 * expected, rel=1e-4)  # shown with six digits
-    assert "\nWhy: Every wrong element has those with k = 0 to 23 twice.\n" in verdict.sentence
+    assert "\nWhy: Every wrong element has the products with k = 0 to 23 twice.\n" in verdict.sentence
     assert verdict.sentence.endswith("in its place the kernel is right.")
     assert verdict.picture.caption.endswith("all in column 5.")
 
