@@ -950,6 +950,8 @@ def asked_too_late(facts: Facts) -> str:
     error = facts.failure.error
     if not isinstance(error, OutOfBounds) or error.thread is None or error.block is None or error.line is None:
         return ""
+    if re.search(r"\*\s*\w+\s*=\s*&", facts.lines[error.line - 1]):
+        return ""  # it makes a pointer: what the pointer leads to is accessed elsewhere
     names = facts.values(error.block, error.thread)
     sizes = "|".join(name for name, given in facts.parameters.items() if isinstance(given, np.integer))
     for number in range(error.line + 1, len(facts.lines) + 1):
@@ -958,13 +960,30 @@ def asked_too_late(facts: Facts) -> str:
             holds = integers.value(condition, names)
             if not re.search(rf"[<>]=?\s*(?:{sizes})\b|\b(?:{sizes})\s*[<>]", condition):
                 continue  # it does not ask for the thread's element
-            if holds is not None and bool(holds) == rest.lstrip(" {").startswith("return"):
+            if holds is None or not _decides_on(facts, error.line, condition, bool(holds), names):
+                continue
+            if bool(holds) == rest.lstrip(" {").startswith("return"):
                 return (
                     f"Line {number} asks `{condition}`, and line {error.line}, above it, accesses the arrays already: "
                     f"thread {_where(error.thread)} of block {_where(error.block)} has no element "
                     f"({_known(condition, names)}). The condition must come first."
                 )
     return ""
+
+
+def _decides_on(facts: Facts, line: int, condition: str, holds: bool, names: Mapping[str, Any]) -> bool:
+    """Whether a part of a condition for which it holds, or does not, compares what an index of a line is made of."""
+    made_of, new = set[str](), set(re.findall(r"\w+", facts.lines[line - 1]))
+    while new:
+        made_of |= new
+        values = (text for name in new for text in re.findall(rf"\b{name}\s*=(?!=)([^;,]*)", facts.text))
+        new = {word for text in values for word in re.findall(r"\w+", text)} - made_of
+    return any(
+        integers.value(part, names) is not None
+        and bool(integers.value(part, names)) == holds
+        and made_of.issuperset(re.findall(r"[A-Za-z_]\w*", part.split("<")[0].split(">")[0]))
+        for part in re.split(r"&&|\|\|", condition)
+    )
 
 
 def never_entered(facts: Facts) -> str:
