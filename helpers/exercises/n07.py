@@ -323,8 +323,8 @@ def predict_change() -> Prediction:
         reasons={
             LARGE_BLOCKS: f"{large.total:.0f} µs in place of {slow.total:.0f}: an SM gets eight times as many warps, "
             "but only an eighth of the SMs gets any. The threads are the same, and so are the loads on the way.",
-            EIGHT: f"{eight.total:.0f} µs: the compiler had already put more than eight loads side by side. The waits "
-            "are the same, and the loop that it makes of this one is worse.",
+            EIGHT: f"{eight.total:.0f} µs: the compiler had already put more than eight loads side by side. In "
+            "the loop that it makes of this one, warps wait longer.",
             SHARED_OUT: f"{mended.total:.0f} µs: 32 times as many threads, so 32 times as many loads are on the way "
             "while each of them waits.",
         },

@@ -67,7 +67,6 @@ T = 16
 TILE_BYTES = 4 * T * T
 WHOLE_TILES = Case({"M": 2 * T, "N": 2 * T, "K": 3 * T})
 TILES = Tiles(BM=T, BN=T, BK=T)
-NEXT_LOAD = "No thread waits between the last read of a tile and the next load over it."
 
 
 def hides_nothing(j: Judged) -> str:

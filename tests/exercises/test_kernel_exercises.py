@@ -118,6 +118,8 @@ def test_what_a_kernel_prints_is_quoted_once_and_shortened():
         verdict = BETA.check(BETA.solved.replace(SUM, f'{SUM} printf("column %d\\n", col);'))
     assert out.getvalue() == ""
     assert verdict.passed and verdict.sentence.count("column 0") == 8 and "lines more" in verdict.sentence
+    one_line = BETA.check(BETA.solved.replace(SUM, f'{SUM} printf("column %d, ", col);')).sentence
+    assert one_line.count("column 0") == 8 and " …\n" in one_line
 
 
 def test_a_bug_of_the_simulator_is_not_put_down_to_the_learner(monkeypatch):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from helpers import exercises
-from helpers.exercises.framework import products, reasons, text_slips
+from helpers.exercises.framework import contents, products, reasons, text_slips
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.probes import CannotProbe, Probe
 from helpers.exercises.framework.problems import Case
@@ -47,6 +47,7 @@ def test_a_right_kernel_takes_each_k_once_and_its_own_row():
         ("B[k * N + col]", "B[k % 4 * N + col]", "Every tile of B is the first one"),
         ("B[k * N + col]", "A[row * K + k]", "No number of B is in C"),
         ("C[row * N + col]", "C[row * N + (col ^ 8)]", "what is in C[0, 0] is the value of C[0, 8]"),
+        ("C[row * N + col]", "if (col < 8) C[row * N + (col ^ 4)]", "All wrong elements that are stored hold the sum"),
         ("sum += ", "sum = (k == 5 ? 0 : sum) + ", "lacks the products with k = 0 to 4"),
     ],
 )
@@ -86,7 +87,7 @@ def test_a_slip_in_the_text_is_named_with_its_line(line, reason):
     ["if (a <= b && b >= c) x = 1;", "for (int i = 0; i < n; ++i) x = i;", "while (++k < K) x += 1;", "x = a == b;",
      "__syncthreads();", "if (x != 0) return;", "const bool more = k0 + T < K;", "x = +1;",
      "for (int k = 0; k < K; sum += a[k], ++k);", "const bool same =\n    x == y;", "if (a) ; else x = 1;",
-     "while ((k = next(k)) < K) x += k;"],
+     "while ((k = next(k)) < K) x += k;", 'asm("ld {%0}, [%1];" : "=r"(x) : "l"(p));'],
 )  # fmt: skip
 def test_what_only_looks_like_a_slip_is_left_alone(line):
     assert text_slips.found_in(line) is None and text_slips.explanation(f"int a;\n{line}") == ""
@@ -207,6 +208,11 @@ def test_a_race_in_a_tree_is_not_explained_by_another_round():
     sentence = exercises.get("block_tree").check(TREE.replace("    __syncthreads();  // first\n", "")).sentence
     assert "\nWhy: With __syncthreads(); behind line 5 the kernel is right.\n" in sentence, sentence
     assert sentence.count("Why") == 1 and "Put __syncthreads()" not in sentence
+
+
+def test_an_element_that_has_nothing_of_an_input_is_counted():
+    assert contents._counts(lambda values: 0.0, (5, 3), 0, 1.0, 0).tolist() == [0] * 5
+    assert contents._counts(lambda values: values[2, 0], (5, 3), 0, 1.0, 1).tolist() == [0, 0, 1, 0, 0]
 
 
 def test_a_length_of_several_factors_is_not_named():

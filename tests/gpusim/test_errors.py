@@ -483,10 +483,7 @@ def test_a_recording_says_what_it_does_not_have(module):
         return str(caught.value)
 
     assert message(lambda: recorded(level="cubin")) == "level='cubin': choose 'auto', 'sass' or 'ptx'."
-    assert (
-        message(lambda: recorded(blocks="some"))
-        == "blocks='some': name blocks as [(x, y), …], or say 'all' or 'sampled'."
-    )
+    assert message(lambda: recorded(blocks="some")) == "blocks='some': name blocks as [(x, y), …], or say 'all'."
     assert message(lambda: recorded(blocks=[(5,)])) == (
         "record(blocks=…) names block (5, 0, 0), but scale was launched with grid (2, 1, 1)."
     )

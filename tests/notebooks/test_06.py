@@ -11,17 +11,12 @@ from helpers.exercises import pairs
 from helpers.pictures.patch.places_figure import Block
 from helpers.pictures.traffic import shared_loads_per_fma
 from helpers.pictures.vector_width.facts import lines_of
-from tests.notebooks.support import H200, counters, linked_terms, said, speeds
+from tests.notebooks.support import H200, counters, said, speeds
 
 SHARED, ONE_D, TWO_D = (get(name) for name in ("shared_memory", "block_tile_1d", "block_tile_2d"))
 FFMA = "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"
 SIZES = {"BM": 64, "BN": 64, "BK": 8, "TM": 4, "TN": 4}
 WAVEFRONTS = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
-
-
-def test_it_links_the_terms_that_it_explains_to_the_glossary():
-    terms = {"fragment", "patch", "inner product", "outer product", "SASS", "unrolling", "spills", "local memory"}
-    assert terms <= linked_terms("06")
 
 
 def test_the_strip_by_hand_is_the_sum_that_its_table_says():

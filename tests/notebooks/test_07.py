@@ -19,7 +19,7 @@ from helpers.pictures.mix import facts as mix
 from helpers.pictures.warp_states import facts as warp_states
 from helpers.profile import profile
 from helpers.profile.__main__ import main
-from tests.notebooks.support import H200, linked_terms, prose, said, sources, speeds
+from tests.notebooks.support import H200, prose, said, sources, speeds
 
 SIZE = 2048
 NAMES = ("shared_memory", "block_tile_1d", "block_tile_2d")
@@ -33,11 +33,6 @@ def bars():
 @pytest.fixture(scope="module")
 def predictions():
     return {name: cycles.predict(get(name).launch(SIZE, SIZE, SIZE)) for name in NAMES}
-
-
-def test_it_links_the_terms_that_it_explains_to_the_glossary():
-    terms = {"k-step", "profile", "stall reason", "scoreboard", "throttle", "predicted time"}
-    assert terms <= linked_terms("07")
 
 
 def test_k_step_has_the_questions_fmas_and_cycles():
@@ -141,6 +136,12 @@ def test_only_many_threads_per_column_help_of_three_changes():
     slow, large, eight, mended = (change.total for change in n07.changes())
     assert mended < slow / 4 and large > 0.9 * slow and eight > slow
     assert n07.predict_change().answer == n07.SHARED_OUT
+
+
+def test_warps_of_eight_sums_wait_longer_for_memory():
+    slow, _, eight, _ = (change.parts["long_scoreboard"] for change in n07.changes())
+    assert "In the loop that it makes of this one, warps wait longer." in n07.predict_change().reasons[n07.EIGHT]
+    assert eight > 1.3 * slow
 
 
 def test_changes_are_predicted_in_their_recorded_order():

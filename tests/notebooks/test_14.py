@@ -21,7 +21,6 @@ from tests.notebooks.support import (
     cells,
     counters,
     gain,
-    linked_terms,
     prose,
     said,
     sources,
@@ -31,11 +30,6 @@ from tests.notebooks.support import (
 
 SQUARES, OTHERS = suite("ladder"), suite("shapes")
 MOVED = "l1tex__t_{}_pipe_lsu_mem_global_op_ld.sum"
-
-
-def test_it_links_the_terms_that_it_explains_to_the_glossary():
-    terms = {"quartiles", "geometric mean", "split-K", "epilogue", "staged epilogue", "rasterization"}
-    assert terms <= linked_terms("14")
 
 
 @pytest.mark.parametrize(
@@ -225,7 +219,9 @@ def test_cublas_reads_a_row_s_matrix_nearly_as_fast_as_it_can():
 def test_blocks_that_stay_cost_two_per_cent_at_large_squares():
     points = ladder_of(H200.name, UPPER_RUNGS).lines
     before, after = ({point.shape[0]: point.gflops for point in points[name]} for name in ("strips", "resident"))
-    assert all(0.015 < 1 - after[size] / before[size] < 0.03 for size in (2048, 4095, 4096, 8192))
+    losses = [1 - after[size] / before[size] for size in (2048, 4095, 4096, 8192)]
+    assert all(0.015 < loss < 0.03 for loss in losses) and 0.02 < np.mean(losses) < 0.025
+    assert "*resident* costs about two per cent" in prose("14")
 
 
 def test_main_memory_is_not_what_rasterization_could_relieve():

@@ -262,6 +262,24 @@ def test_attention_by_tiles_is_the_direct_one(tile):
     assert np.allclose(known["attention"](Q, K, V, tile), P @ V / P.sum(axis=1, keepdims=True))
 
 
+def test_rasterized_changes_four_things():
+    before, after = (tensor.get(name) for name in ("mma_ping_pong", "mma_rasterized"))
+    changed = {name for name, value in after.params.items() if before.params[name] != value}
+    assert changed == {"BN", "WN"}  # the tile of a block, and that of a warp
+    orders = ("GROUP", "NI - 1 - n")  # of blocks, and of products
+    assert [order in one.source for one in (before, after) for order in orders] == [False, False, True, True]
+    assert "*mma_rasterized* changes four things" in prose("15")
+
+
+def test_bf16s_in_turns_and_alone_are_as_the_prose_has_them():
+    alone = {row[1]: float(row[2]) for row in precisions.recorded().alone() if row[0] == "BF16"}
+    ours, rival = (float(cell) for cell in precisions.beside_triton(H200.name)[-1][2:4])
+    assert rival > 1.1 * alone["cuBLAS"] and abs(ours / alone["last kernel"] - 1) < 0.01
+    tables = [source for source in sources("15", "code") if "tables.Table(" in source]
+    (at,) = (number for number, source in enumerate(tables) if "speeds.alone()" in source)
+    assert "beside_triton" in tables[at + 1] and "(the next table)" in prose("15")
+
+
 def test_the_larger_warp_tile_alone_gains_what_the_prose_says():
     (said_,) = re.findall(
         r"the larger warp tile alone makes \*mma_staged_epilogue\* ([\d.]+) times as fast", prose("15")

@@ -13,14 +13,10 @@ from helpers.exercises.n18.questions import PRODUCTS, rivals_of
 from helpers.exercises.transformer import Sizes, parts
 from helpers.pictures.operands.facts import Member, moved
 from helpers.pictures.scales import model
-from tests.notebooks.support import H200, linked_terms, prose, said, sources
+from tests.notebooks.support import H200, prose, said, sources
 
 RECORDED = family.recorded(H200.name)
 ROWS = recordings.raw(H200.name, PRODUCTS)["rows"]
-
-
-def test_it_links_the_terms_that_it_explains_to_the_glossary():
-    assert linked_terms("18") >= {"leading dimension", "CUDA graph", "implicit GEMM"}
 
 
 def test_the_table_by_hand_says_where_elements_lie():
@@ -154,11 +150,11 @@ def test_float32_beats_the_library_and_fewer_bits_do_not():
     assert all(ratios[kind] < 0.7 for kind in ("bf16 NN", "f16 TN", "s8 NT", "e4m3 NT"))
 
 
-def test_more_is_lost_around_mma_sync_than_by_it():
+def test_cublas_is_faster_than_mma_sync_alone():
     for row in n18.formats_table().rows:
         ours, rival, _, alone = (cell.replace("\u202f", "") for cell in row[2:])
         if row[0] in ("bf16 NN", "f16 TN", "s8 NT"):
-            assert int(ours) - int(alone) > int(alone) - int(rival) > 0
+            assert int(ours) > int(alone) > int(rival)
 
 
 @pytest.mark.parametrize("table", [n18.fused_table, n18.grouped_table, n18.convolution_table])

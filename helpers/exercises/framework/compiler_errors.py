@@ -13,6 +13,7 @@ from helpers.exercises.framework.integers import line_of
 BUILT_IN = (
     "threadIdx", "blockIdx", "blockDim", "gridDim", "__syncthreads", "__syncwarp", "__shared__", "reinterpret_cast",
 )  # fmt: skip
+ROUND_ALL = "Put braces round all that is to be repeated."
 MOST_LETTERS = 2  # of a name that a loop may count by
 Span = tuple[int, int]  # a part of the text: where it begins, and where it ends
 
@@ -54,8 +55,6 @@ class Declared:
 
 
 _TYPE = re.compile(r"\b(?:float[24]?|double|int|unsigned|bool|auto|size_t|long|char|half|__half)\b(?!\s*[(>*]\s*[)>])")
-
-_QUALIFIERS = re.compile(r"(?:\b(?:const|static|constexpr|unsigned|extern|__shared__)\s*)+$")
 
 
 def _declarations(text: str, name: str) -> Iterator[Declared]:
@@ -150,11 +149,7 @@ def _of_a_loop(text: str, name: str, use: int) -> str:
     if behind.lstrip().startswith("{"):
         return f"{name} belongs to the loop in line {line}, and ends with its braces. Declare it in front of the loop."
     next_statement = behind.partition(";")[2].partition(";")[0]
-    braces = (
-        " Put braces round all that is to be repeated."
-        if re.search(rf"\b{name}\b", next_statement)
-        else " Behind that there is none."
-    )
+    braces = f" {ROUND_ALL}" if re.search(rf"\b{name}\b", next_statement) else " Behind that there is none."
     return (
         f"{name} belongs to the loop in line {line}, and without {{ }} only the one statement behind for (…) is in "
         f"the loop.{braces}"
@@ -194,6 +189,9 @@ def _swallowed(text: str, name: str, line: int, head: str, position: int) -> str
     sentence = f"{declared} is all that `{head}` in line {at} has, and {name} ends with it."
     if head.startswith("if") and re.search(r">=?", head) and at < line:
         return f"{sentence} If these threads are to leave, return; is missing behind the condition."
+    following = text[position:].split(";")[1 + 2 * head.startswith("for")]
+    if re.match("for|while", head) and re.search(rf"\b{name}\b", following):
+        return f"{sentence} {ROUND_ALL}"
     return f"{sentence} Declare {name} before, and set it there."
 
 

@@ -266,7 +266,9 @@ class KernelExercise(Exercise):
         findings = failed.report.findings if failed is not None else ()
         racing = next((finding.lines for finding in findings if finding.kind == SHARED_RACE), ())
         passes = partial(self._is_right_with, examination)
-        sentence = repairs.explained(source, self.solved, passes, racing=racing, computes=self._computes)
+        # Where a goal is missed, the kernel is right as it stands, and that tells no line from another.
+        computes = self._computes if failed is not None else lambda _: False
+        sentence = repairs.explained(source, self.solved, passes, racing=racing, computes=computes)
         return (sentence,) if sentence else ()
 
     def _loads_more(self, examination: Examination) -> tuple[str, ...]:
@@ -329,8 +331,7 @@ class KernelExercise(Exercise):
         the source right: then the numbers are the same and the place is another one."""
         passes = partial(self._is_right_with, examination)
         for known in self._doing_the_same(examination, source):
-            due = Counter(code_of(self.solved)) - Counter(code_of(self.wrong_source(known)))
-            lines = [line for line in self.solved.splitlines() if line.split("//")[0].strip() in due]
+            lines = self._changed_by(self.wrong_source(known), source)
             if repairs.explained(source, self.solved, passes, lines):
                 return (known.because,)
             return self._repaired(examination, source) or (known.because,)
@@ -352,8 +353,15 @@ class KernelExercise(Exercise):
     def _is_right_there(self, wrong: str, source: str) -> bool:
         """Whether a source has, as the solution has them, all the lines in which a wrong one is another: then its
         mistake is elsewhere, though it leaves the same numbers."""
-        missing = Counter(code_of(self.solved)) - Counter(code_of(wrong))
-        return bool(missing) and not missing - Counter(code_of(source))
+        missing = Counter(map(repairs.code, self._changed_by(wrong, source)))
+        return bool(missing) and not missing - Counter(map(repairs.code, source.splitlines()))
+
+    def _changed_by(self, wrong: str, source: str) -> list[str]:
+        """The lines of the solution that a wrong one does not have, with the names that a source has for its
+        variables."""
+        solved, other = (repairs.with_names_of(source, self.solved, text).splitlines() for text in (self.solved, wrong))
+        due = Counter(map(repairs.code, solved)) - Counter(map(repairs.code, other))
+        return [line for line in solved if due[repairs.code(line)]]
 
     def _fits(self, known: Wrong, source: str) -> bool:
         """Whether a source has the code that the reason for a known wrong solution speaks of."""
@@ -488,7 +496,7 @@ REMARKS = (_scattered, _in_conflict, _in_double, _stored_again, _more_barriers, 
 
 
 def alike(source: str, other: str) -> bool:
-    """Whether two sources are the same but for comments, spaces and the names of their variables."""
+    """Whether two sources are the same but for comments, spaces, `const` and the names of their variables."""
     return _tokens(source) == _tokens(other)
 
 
@@ -497,7 +505,7 @@ def _tokens(source: str) -> list[str]:
     text = "\n".join(code_of(source))
     known = {*re.findall(r"[.#]\s*(\w+)", re.sub(r'"[^"]*"', "", text)), *KEYWORDS, *_functions_of_cuda(text)}
     numbers: dict[str, str] = {}
-    words = re.findall(r'"[^"]*"|[A-Za-z_]\w*|[\d.]\w*|\S', text)
+    words = [word for word in re.findall(r'"[^"]*"|[A-Za-z_]\w*|[\d.]\w*|\S', text) if word != "const"]
     return [
         numbers.setdefault(word, f"name {len(numbers)}") if re.match(r"[A-Za-z_]", word) and word not in known else word
         for word in words

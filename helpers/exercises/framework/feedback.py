@@ -119,11 +119,12 @@ def _measured(examination: Examination, goals: Sequence[Goal]) -> str:
 
 
 def _printed(outcome: Outcome, problem: Problem) -> str:
-    """What the kernel's printf said in one launch, its first lines."""
+    """What the kernel's printf said in one launch, the beginning of its first lines."""
     lines = outcome.printed.splitlines()
     if not lines:
         return ""
-    shown = lines[: trial.MOST_PRINTED]
+    most = trial.MOST_LETTERS
+    shown = [line if len(line) <= most else f"{line[:most]} …" for line in lines[: trial.MOST_PRINTED]]
     more = len(lines) - len(shown)
     rest = [f"… and {theme.plural(more, 'line')} more"] if more else []
     return "\n".join([f"\nPrinted with {outcome.case.label(problem.scalars)}:", *shown, *rest])

@@ -100,7 +100,7 @@ def judged(
         if answer == DIVIDED_BY_ZERO or _is_number(answer):
             continue
         if isinstance(answer, Raised):
-            return Verdict(False, f"{case.words}: your function ends with {answer}.{_of_keys(answer, case)}")
+            return Verdict(False, f"{case.words}: your function ends with {answer}.{_of_an_error(answer, case)}")
         return Verdict(False, f"{case.words}: your function returns {answer!r}, which is no number.")
     for case, answer in zip(cases, answers, strict=True):
         if not _same(answer, case.expected):
@@ -117,8 +117,10 @@ def _computes(function: Callable[..., Any]) -> bool:
     return code is not None and (code.co_nlocals > len(signature(function).parameters) or bool(code.co_names))
 
 
-def _of_keys(answer: Raised, case: Case) -> str:
-    """What goes over a dict in place of its numbers, where a text is added to a number."""
+def _of_an_error(answer: Raised, case: Case) -> str:
+    """What an error comes from that says it in the words of types: a loop over a dict's keys, and ^ for a power."""
+    if "for ^: " in answer.message:
+        return "\nWhy: ^ is no power in Python: ten to the sixth is 10**6, or 1e6."
     if "'int' and 'str'" in answer.message and any(isinstance(argument, Mapping) for argument in case.arguments):
         return "\nWhy: a loop over a dict, and its sum, take its keys, which are text here: .values() are its numbers."
     return ""

@@ -186,7 +186,8 @@ def _explained(probe: Probe, tiles: Tiles) -> Iterator[str]:
     if uses_A is not None and uses_B is not None:
         missed = uses_A[first] != 1
         if missed.any() and np.array_equal(uses_A[first], uses_B[first]):
-            yield _missing(uses_A[first], first, K, tiles, same=bool((uses_A[wrong] == uses_A[first]).all()))
+            same = bool((uses_A[wrong] == uses_A[first]).all()) and not probe.unwritten.any()
+            yield _missing(uses_A[first], first, K, tiles, same)
             return
     for k, of_A, of_B in zip(asked, with_B, with_A, strict=True):
         sentence = _one_product(k, of_A, of_B, first)
@@ -241,19 +242,20 @@ def _moved(probe: Probe, wrong: np.ndarray, with_B: list[Taken], with_A: list[Ta
         return f"C[{first[0]}, {first[1]}] holds the sum of row {row} and column {col}, and C has {M} rows of {N}."
     return (
         f"The sum itself is whole: what is in C[{first[0]}, {first[1]}] is the value of C[{row}, {col}]. "
-        f"{_difference(wrong, rows, cols)}"
+        f"{_difference(probe, wrong, rows, cols)}"
     ).rstrip()
 
 
-def _difference(wrong: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> str:
-    """What all moved elements have in common."""
+def _difference(probe: Probe, wrong: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> str:
+    """What all moved elements have in common. Those that no thread stores hold no sum at all."""
+    stored = " that are stored" if probe.unwritten.any() else ""
     row, col = np.broadcast_arrays(np.arange(wrong.shape[0])[:, None], np.arange(wrong.shape[1])[None, :])
     if (rows[wrong] == col[wrong]).all() and (cols[wrong] == row[wrong]).all():
-        return "In all of C, rows and columns trade places."
+        return f"In all {'elements' + stored if stored else 'of C'}, rows and columns trade places."
     if (rows[wrong] == row[wrong]).all():
-        return "All wrong elements hold the sum of their own row and of another column than their own."
+        return f"All wrong elements{stored} hold the sum of their own row and of another column than their own."
     if (cols[wrong] == col[wrong]).all():
-        return "All wrong elements hold the sum of their own column and of another row than their own."
+        return f"All wrong elements{stored} hold the sum of their own column and of another row than their own."
     return "What a thread loads or reads, and where it stores, are not of the same row and column."
 
 

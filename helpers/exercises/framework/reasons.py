@@ -1071,6 +1071,29 @@ def not_sent_home(facts: Facts) -> str:
     return ""
 
 
+def behind_a_condition(facts: Facts) -> str:
+    """A statement that ought to depend on the condition of the statement before it, for a thread without an element."""
+    error = facts.failure.error
+    outside = _OUTSIDE.search(str(error))
+    if outside is None or error.line is None or error.thread is None:  # type: ignore[union-attr]
+        return ""
+    names = facts.values(error.block, error.thread)  # type: ignore[union-attr]
+    indices = [f"[{index}]" for (index,) in facts.accesses(error.line, outside[2])]  # type: ignore[union-attr, arg-type]
+    for match in re.finditer(r"\bif\s*\(", facts.text):
+        condition, rest = integers.bracketed(facts.text[match.end() :])
+        body, _, following = rest.partition(";")
+        single = not re.match(r"\s*(?:\{|(?:if|for|while)\b)", body) and any(index in body for index in indices)
+        at = integers.line_of(facts.text, len(facts.text) - len(following.lstrip()))
+        if single and at == error.line and integers.value(condition, names) == 0:  # type: ignore[union-attr]
+            line = integers.line_of(facts.text, match.start())
+            return (
+                f"`{condition}` in line {line} does not hold for thread {_where(error.thread)} of block "  # type: ignore[union-attr]
+                f"{_where(error.block)}, and line {error.line} does not depend on it: without braces only one "  # type: ignore[union-attr]
+                "statement does, the first. Put both into { }."
+            )
+    return ""
+
+
 def _better(condition: str, leaves: bool) -> tuple[tuple[str, str], ...]:
     """What a condition may have been meant to be, and why. leaves: a thread for which it holds returns."""
     inside, outside = "<" in condition and ">" not in condition, ">" in condition and "<" not in condition
@@ -1315,7 +1338,7 @@ BY_TEXT: tuple[Detector, ...] = (
     another_head, endless.explained, convergence.explained, waits_for_a_warp, left_out_at_first, axis_without_threads,
     two_axes, never_entered, asks_less_of_a_scalar, one_element_by_one, same_in_every_block, of_another_block_size,
     not_the_launched_tile, leaves_its_row, leaves_the_room, overlaps, same_buffer, one_buffer_read,
-    reads_another_element, not_sent_home, asked_too_late, one_for_all,
+    reads_another_element, not_sent_home, behind_a_condition, asked_too_late, one_for_all,
 )  # fmt: skip
 DETECTORS: tuple[Detector, ...] = (
     *BY_TEXT, leaves_the_matrix, not_a_multiple, reads_old, sent_home, wrong_products, overall.other_formula,

@@ -63,7 +63,7 @@ def found_in(source: str, is_right: Callable[[str], bool] = lambda _: False) -> 
 
 def explanation(source: str) -> str:
     """Of a kernel that fails: what stands in its text and cannot be meant, with its line; "" if there is nothing."""
-    text = without_comments(source)
+    text = _without_strings(without_comments(source))
     for pattern, why in _PATTERNS:
         if match := pattern.search(_blank_heads(text) if why == COMPARED else text):
             return f"Line {_line(text, match)} has {' '.join(match[0].split())}{'' if why[0] == ':' else ' '}{why}"
@@ -87,6 +87,11 @@ def explanation(source: str) -> str:
 
 def without_comments(source: str) -> str:
     return "\n".join(raw.split("//")[0] for raw in source.splitlines())
+
+
+def _without_strings(text: str) -> str:
+    """A text with spaces in its strings: PTX and formats of printf have braces and semicolons of their own."""
+    return re.sub(r'"(?:[^"\\\n]|\\.)*"', lambda string: f'"{" " * (len(string[0]) - 2)}"', text)
 
 
 def _line(text: str, match: re.Match[str]) -> int:

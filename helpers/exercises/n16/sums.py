@@ -93,8 +93,6 @@ BLOCK_TREE = Blank(
     ),
 )  # fmt: skip
 
-TAKE_DOWN = "v += __shfl_down_sync(FULL, v, offset)"
-
 WARP_TREE = Blank(
     **texts.of("16", "warp_tree"),
     difficulty=1,

@@ -79,7 +79,7 @@ def tables(gpu: str = devices.DEFAULT.name) -> str:
             "DGEMM, HGEMM and IGEMM are the tile in other formats, `gemm_kernels.gemm`: C = AB in TFLOPS, beside",
             "cuBLAS (FP8: cuBLASLt) of the same kind in one run ([notebook 18](18_the_family.ipynb)). What has fewer",
             "bits than FP32 is multiplied by `mma.sync` here, FP8 as halves, and by `wgmma` there. `mma.sync` alone",
-            "was timed by itself, at a clock that it lowers (BF16, FP16); kernels in turns may find a higher one. The",
+            "was timed by itself, at a clock that it lowers (BF16, FP16); kernels in turns may find another. The",
             "peak is that of the tensor cores, in FP32 that of the CUDA cores.",
             "",
             formats_table(recordings.raw(gpu, "products"), gpu),
