@@ -148,6 +148,23 @@ def find(kernel: Kernel, M: int, N: int, K: int, gpu: str = devices.DEFAULT.name
     return None
 
 
+def of_one_suite(
+    kernels: Iterable[Kernel], M: int, N: int, K: int, gpu: str = devices.DEFAULT.name
+) -> list[Measurement]:
+    """The measurements of several kernels at one shape by the first suite that timed them all, in turns. NoRecording
+    where none did."""
+    asked = [at_shape(kernel, M, N, K, gpu) for kernel in kernels]
+    for suite in TIMED_SUITES:
+        if not path(gpu, suite).exists():
+            continue
+        rows = [row for row in load(gpu, suite) if (row.M, row.N, row.K) == (M, N, K)]
+        measured = [next((row for row in rows if _same_kernel(row, kernel)), None) for kernel in asked]
+        if None not in measured:
+            return measured  # type: ignore[return-value]
+    names = _listed(dict.fromkeys(kernel.name for kernel in asked))
+    raise NoRecording(f"No suite timed all of these kernels ({names}) at {M}×{N}×{K} on {gpu}. {how_to('sweep')}")
+
+
 def nearest(kernel: Kernel, M: int, N: int, K: int, gpu: str = devices.DEFAULT.name) -> Measurement | None:
     """The recorded measurement of this kernel whose M, N and K are nearest to these, as ratios."""
     return min(_of(kernel, gpu), key=lambda row: distance((row.M, row.N, row.K), (M, N, K)), default=None)

@@ -580,6 +580,18 @@ def _float_for_pointer(match: re.Match[str], source: str) -> str:
     )
 
 
+def _array_for_pointer(match: re.Match[str], source: str) -> str:
+    """An array that is declared where a pointer to another one is meant."""
+    declared = re.search(r"\b(\w+)\s+(\w+)\s*\[\s*\]\s*=\s*([^;{]+);", _said_line(match, source))
+    if declared is None:
+        return ""
+    kind, name, other = declared.groups()
+    return (
+        f"{name}[] in line {match[1]} is an array of its own, and cannot be another one's memory. A pointer can: "
+        f"{kind} *{name} = {other.strip()};"
+    )
+
+
 def _extern_alone(match: re.Match[str], source: str) -> str:
     """Memory that the launch gives, without the word that it is shared."""
     declared = re.search(r"\bextern\s+(?!__shared__)(\w+)\s+(\w+)\s*\[\s*\]\s*;", _said_line(match, source))
@@ -598,6 +610,7 @@ _COMPILER: tuple[tuple[str, Callable[[re.Match[str], str], str]], ...] = (
      _pointer_without_star),
     (r':(\d+): error: a value of type "(?:const )?float" cannot be used to initialize an entity of type '
      r'"(?:const )?float \*"', _float_for_pointer),
+    (r':(\d+): error: initialization with "{...}" expected for aggregate', _array_for_pointer),
     (r":(\d+): error: A namespace scope variable without memory space", _extern_alone),
     (r"must have integral", _no_integer),
     (r'has already been declared', _already_declared),

@@ -218,7 +218,9 @@ class KernelExercise(Exercise):
 
     def _remarks(self, own: Judged, course: Judged) -> str:
         """What an accepted kernel still lacks, each remark in a line of its own."""
-        remarks = (self.remark(own), *(remark(own, course) for remark in REMARKS))
+        limits_room = any(goal.limits_room for goal in self.goals)  # then the course's room is no measure
+        due = (remark for remark in REMARKS if not (limits_room and remark is _more_shared))
+        remarks = (self.remark(own), *(remark(own, course) for remark in due))
         return "".join(f"\n{remark}" for remark in remarks if remark)
 
     def examine(self, source: str) -> Examination:
@@ -406,14 +408,15 @@ MANY_WAVEFRONTS = 2  # times as many as the course's solution needs for a reques
 
 
 def _in_conflict(own: Judged, course: Judged) -> str:
-    """That requests of a right kernel to shared memory take many more wavefronts than those of the course's solution;
-    "" if they do not."""
+    """That requests of a right kernel to shared memory take many more wavefronts than those of the course's solution,
+    and all of them together more, too; "" if they do not."""
+    in_all = [judged.recording.total("wavefronts", "shared") for judged in (own, course)]
     mine, due = (
-        judged.recording.total("wavefronts", "shared") / max(1, judged.recording.total("requests", "shared"))
-        for judged in (own, course)
+        wavefronts / max(1, judged.recording.total("requests", "shared"))
+        for wavefronts, judged in zip(in_all, (own, course), strict=True)
     )
-    if not mine > MANY_WAVEFRONTS * due > 0:
-        return ""
+    if in_all[0] <= in_all[1] or not mine > MANY_WAVEFRONTS * due > 0:
+        return ""  # fewer requests, of which the slow ones are left
     return (
         f"Right, but a request to shared memory takes {mine:.1f} clock cycles on average, where {due:.1f} would do: "
         "lanes that are neighbours do not ask for neighbours in a tile."

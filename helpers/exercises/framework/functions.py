@@ -104,7 +104,12 @@ def judged(
         return Verdict(False, f"{case.words}: your function returns {answer!r}, which is no number.")
     for case, answer in zip(cases, answers, strict=True):
         if not _same(answer, case.expected):
-            known = probed(function) or explained(answers, cases, mistakes, of=case) or _rounded(answers, cases)
+            known = (
+                probed(function)
+                or explained(answers, cases, mistakes, of=case)
+                or _rounded(answers, cases)
+                or _in_parts(answers, cases)
+            )
             because = "".join(f"\nWhy: {why}" for why in known) or f" {case.help}".rstrip()
             does = f"returns {answer:.6g}" if _is_number(answer) else "ends with a division by zero"
             return Verdict(False, f"{case.words}: {case.right}, and your function {does}.{because}")
@@ -132,6 +137,15 @@ def _rounded(answers: Sequence[Any], cases: Sequence[Case]) -> tuple[str, ...]:
         if all(_same(answer, round(case.expected, digits)) for answer, case in zip(answers, cases, strict=True)):
             figures = f"{digits} digit{'' if digits == 1 else 's'}" if digits else "whole numbers"
             return (f"Your function rounds to {figures}. Return the number as it is.",)
+    return ()
+
+
+def _in_parts(answers: Sequence[Any], cases: Sequence[Case]) -> tuple[str, ...]:
+    """That all answers are right once they are rounded down; () if they are not."""
+    if all(
+        _is_number(answer) and math.floor(answer) == case.expected for answer, case in zip(answers, cases, strict=True)
+    ):
+        return ("Rounded down, your answers are right: divide with // where only whole ones count.",)
     return ()
 
 

@@ -260,13 +260,14 @@ def occupied(at_least: float) -> Goal:
 
     return Goal(
         f"occupancy on an {DEVICE.short}", lambda j: _fitting(j).fraction, at_least, at_least=True, percent=True,
-        explain=explain,
+        explain=explain, limits_room=True,
     )  # fmt: skip
 
 
 def shared_bytes(at_most: int) -> Goal:
     """Shared memory of a block."""
-    return Goal("bytes of shared memory per block", lambda j: j.kernel.shared_size_bytes + j.shared_bytes, at_most)
+    return Goal("bytes of shared memory per block", lambda j: j.kernel.shared_size_bytes + j.shared_bytes, at_most,
+                limits_room=True)  # fmt: skip
 
 
 def barriers(at_most: int) -> Goal:
