@@ -184,12 +184,6 @@ def _cupy() -> ModuleType:
     return cupy
 
 
-def _simulator() -> ModuleType:
-    import gpusim
-
-    return gpusim
-
-
 @cache
 def _raw_module() -> type:
     """CuPy's RawModule, which compiles what the simulator's compiles: `compiler.adapted` sources, the same headers."""

@@ -154,7 +154,7 @@ def _workspaces(device: Device, entry: str, size: int | None) -> Workspaces:
 
 def source_of(kind: str) -> str:
     """The CUDA source of the products with one kind of tile."""
-    return _joined("formats", "panels", FILES[kind], "problems", "epilogue", "gemm")
+    return _joined("formats", "panels", "warp_tiles", FILES[kind], "problems", "epilogue", "gemm")
 
 
 def _joined(*parts: str) -> str:

@@ -24,7 +24,7 @@ class Tile:
     kind: its struct, in the file of cuda/products with the same name.
     size: BM, BN, BK.  warp: WM, WN.  thread: TM, TN on CUDA cores, else ().
     stages, blocks: tiles in shared memory, and blocks that an SM should have room for.
-    step: k of one product of doubles.  group: k between two scales, 0 without scales along k.
+    group: k between two scales, 0 without scales along k.
     """
 
     kind: str
@@ -33,7 +33,6 @@ class Tile:
     thread: tuple[int, ...]
     stages: int
     blocks: int
-    step: int = 0
     group: int = 0
 
     @property
@@ -58,8 +57,8 @@ class Tile:
 
     def cpp(self, panel_a: str, panel_b: str) -> str:
         """The C++ type."""
-        last = {MMA: (self.group,), DMMA: (self.step,), WIDE: (self.step,), FMA: ()}[self.kind]
-        return f"{self.kind}<{panel_a}, {panel_b}, {', '.join(map(str, (*self._numbers, *last)))}>"
+        numbers = (*self._numbers, self.group) if self.kind == MMA else self._numbers
+        return f"{self.kind}<{panel_a}, {panel_b}, {', '.join(map(str, numbers))}>"
 
     def key(self, operand: Format) -> str:
         """What its measured times are found by. With scales along k those of 8-bit numbers are taken for all: a tile of
@@ -70,7 +69,7 @@ class Tile:
             name = "f64" if operand.name == "f64" else "f32"
         elif self.group:
             name, BK = "scaled", BK * operand.size
-        return f"{self.kind} {name} {' '.join(map(str, (BM, BN, BK, *others)))} {self.step}"
+        return f"{self.kind} {name} {' '.join(map(str, (BM, BN, BK, *others)))}"
 
 
 @dataclass(frozen=True)
@@ -118,17 +117,12 @@ _DOUBLE = _fma(
     ((64, 64, 8), (32, 32), (8, 4), 4, 3),
     ((32, 32, 8), (32, 32), (8, 4), 4, 8),
 )
-
-
-def _dmma(kind: str, *rows: tuple) -> tuple[Tile, ...]:
-    return tuple(Tile(kind, size, warp, (), stages, blocks, step) for size, warp, stages, blocks, step in rows)
-
-
 _TENSOR_DOUBLE = (
-    *_dmma(WIDE, ((128, 128, 16), (64, 32), 4, 1, 8), ((128, 64, 16), (64, 32), 3, 2, 8)),
-    *_dmma(
-        DMMA, ((64, 64, 32), (32, 32), 3, 2, 8), ((64, 32, 32), (32, 32), 3, 3, 8), ((32, 32, 32), (32, 32), 3, 4, 8)
-    ),
+    Tile(WIDE, (128, 128, 16), (64, 32), (), 4, 1),
+    Tile(WIDE, (128, 64, 16), (64, 32), (), 3, 2),
+    Tile(DMMA, (64, 64, 32), (32, 32), (), 3, 2),
+    Tile(DMMA, (64, 32, 32), (32, 32), (), 3, 3),
+    Tile(DMMA, (32, 32, 32), (32, 32), (), 3, 4),
 )
 
 

@@ -20,7 +20,6 @@ the log of the kernels, gemm_kernels/cuda/stream_k.md).
 `profiled`: small kernels timed and profiled, and samples of the ladder while nothing was issued. `timeline`: when the
 host and the GPU did what in the seven steps of a launch (`helpers.measure.host_timeline`).
 `lines`: what warps wait for before the instructions of each line, by Nsight Compute (`helpers.tools.measuring.lines`).
-`stamps`: when each warp of a block begins each stage of an iteration (`helpers.measure.stamps`).
 `reductions`: sums, scans, argmin and histograms beside a copy of memory (`helpers.exercises.reductions`).
 `family`: many small products in one launch, a loop and a graph, and a transformer's layer (`helpers.exercises.family`).
 `source_pairs`: sources that differ in one thing (`helpers.exercises.pairs`).

@@ -160,7 +160,7 @@ def test_names_that_changed_places_are_said_to_have():
     rows = "const int row = blockIdx.x * blockDim.x + threadIdx.x", "int row = blockIdx.y * blockDim.y + threadIdx.y"
     cols = "const int col = blockIdx.y * blockDim.y + threadIdx.y", "int col = blockIdx.x * blockDim.x + threadIdx.x"
     sentence = naive.check(naive.solved.replace(*rows).replace(*cols)).sentence
-    assert "in this launch x counts the rows" in sentence and "row and col have changed places" in sentence
+    assert "x and y trade places: here x is the row index" in sentence
 
 
 def test_a_right_kernel_that_loads_in_many_sectors_is_remarked():
@@ -222,7 +222,7 @@ def test_a_length_of_several_factors_is_not_named():
 
 def test_a_loop_without_its_barrier_is_named():
     sentence = exercises.get("block_tree").check(TREE.replace("__syncthreads();  // second", "")).sentence
-    assert "Why: No barrier is in the loop of line 7" in sentence, sentence
+    assert "Why: With __syncthreads(); behind line 8 the kernel is right." in sentence, sentence
 
 
 def test_a_barrier_behind_a_return_is_refused():

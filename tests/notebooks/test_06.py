@@ -1,5 +1,6 @@
 """Notebook 06: the numbers in its prose are those of the compiler and the model, its claims those of the recordings."""
 
+import math
 from collections import Counter
 
 import pytest
@@ -103,16 +104,14 @@ def test_wavefronts_per_fma_and_operations_per_cycle_are_counted():
     assert each == pytest.approx(1.56, abs=0.005) and round(64 / each) == operations
 
 
-def test_options_of_the_speed_prediction_match_their_reasons():
-    gflops = speeds(4096)
-    assert round(2 * gflops["block_tile_2d"] / gflops["shared_memory"]) / 2 == 3.5
-    assert 8 * gflops["shared_memory"] > H200.peak_fp32_gflops
-    assert round(gflops["shared_memory"] / gflops["coalesced"], 1) == 1.4
-    waves = {
-        name: sum(counters(name)[WAVEFRONTS.format(op)] for op in ("ld", "st"))
-        for name in ("shared_memory", "block_tile_2d")
-    }
-    assert round(waves["shared_memory"] / waves["block_tile_2d"]) == 5
+def test_options_of_the_small_prediction_match_their_reasons():
+    small = exercises.n06.SMALL
+    gflops = [recordings.gflops(kernel, small, small, small).gflops for kernel in (SHARED, TWO_D)]
+    assert gflops[1] / gflops[0] == pytest.approx(1 / 4, rel=0.05)
+    assert [math.prod(kernel.grid(small, small)) for kernel in (SHARED, TWO_D)] == [64, 4]
+    assert round(speeds(4096)["block_tile_2d"] / speeds(4096)["shared_memory"], 1) == 3.6
+    prediction = exercises.n06.predict_small()
+    assert prediction.answer == "a quarter as fast" and "64 blocks" in prediction.reasons[prediction.answer]
 
 
 def recorded(side: int, depth: int, wide: int = 0) -> float:

@@ -267,7 +267,7 @@ def test_rasterized_changes_four_things():
     changed = {name for name, value in after.params.items() if before.params[name] != value}
     assert changed == {"BN", "WN"}  # the tile of a block, and that of a warp
     orders = ("GROUP", "NI - 1 - n")  # of blocks, and of products
-    assert [order in one.source for one in (before, after) for order in orders] == [False, False, True, True]
+    assert [order in kernel.source for kernel in (before, after) for order in orders] == [False, False, True, True]
     assert "*mma_rasterized* changes four things" in prose("15")
 
 

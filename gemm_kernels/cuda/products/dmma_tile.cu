@@ -1,9 +1,10 @@
 // FP64 by tensor cores. A tile lies in shared memory as it lies in global memory, so that copies move 16 bytes wherever the
-// matrix allows it; no ldmatrix knows doubles. On Hopper one instruction multiplies 16 x 8 x STEP, where STEP is 8;
-// Ampere takes two of 8 x 8 x 4 for each four k, in the same order. DmmaTile is for warps with a small tile, and
-// WideDmmaTile for those with a large one, whose sums leave too few registers for the fragments of two steps.
+// matrix allows it; no ldmatrix knows doubles. On Hopper one instruction multiplies 16 x 8 x STEP; Ampere
+// takes two of 8 x 8 x 4 for each four k, in the same order. DmmaTile is for warps with a small tile, and WideDmmaTile for
+// those with a large one, whose sums leave too few registers for the fragments of two steps.
 
-template <int STEP>
+constexpr int STEP = 8;
+
 __device__ __forceinline__ void multiply_doubles(double (&d)[4], const double (&a)[STEP / 2], const double (&b)[STEP / 4]) {
 #if __CUDA_ARCH__ >= 900
     asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
@@ -17,41 +18,27 @@ __device__ __forceinline__ void multiply_doubles(double (&d)[4], const double (&
 #endif
 }
 
-template <class PanelA_, class PanelB_, int BM_, int BN_, int BK_, int WM_, int WN_, int STAGES_, int BLOCKS_, int STEP>
-struct DmmaTile {
-    typedef PanelA_ PanelA;
-    typedef PanelB_ PanelB;
-    typedef double Sum;
-    static constexpr int BM = BM_, BN = BN_, BK = BK_, WM = WM_, WN = WN_, STAGES = STAGES_, BLOCKS = BLOCKS_, STEPS = BK / STEP;
-    static constexpr int THREADS = 32 * (BM / WM) * (BN / WN);
-    static constexpr int MEET = STEPS - 1;     // the step at which warps wait for each other
-    static constexpr int COPY_PARTS = MEET;    // a round's copies start after the loads of a step, some in each;
+template <class PanelA, class PanelB, int BM, int BN, int BK, int WM, int WN, int STAGES, int BLOCKS>
+struct DmmaTile : WarpTiles<PanelA, PanelB, BM, BN, BK, WM, WN, STAGES, BLOCKS, STEP> {
+    typedef typename DmmaTile::WarpTiles Base;
+    using Base::THREADS, Base::row, Base::col, Base::lane;
+    static constexpr int COPY_PARTS = Base::MEET; // a round's copies start after the loads of a step, some in each;
     static constexpr bool COPIES_ZEROS = true; // past the last tile, too: a branch around them would part the products
-    static constexpr bool AMID = false;
-    static constexpr bool EXCHANGED = false;
     static constexpr int PITCH = BN + 8;       // the rows of a store are then in different banks
     static constexpr int MI = WM / 16, NI = WN / 8;
     static constexpr int A_CHUNKS = (PanelA::ALONG_K ? BK : BM) / 2, B_CHUNKS = (PanelB::ALONG_K ? BK : BN) / 2;
-    static_assert(BM % WM == 0 && BN % WN == 0, "BM must be a multiple of WM, and BN of WN");
     static_assert(WM % 16 == 0 && WN % 8 == 0, "WM must be a multiple of 16, and WN of 8");
-    static_assert(STEP == 8, "STEP must be 8");
-    static_assert(STEPS % 2 == 0, "BK must be a multiple of two steps, because the fragments of even and odd ones take turns");
 
     struct Stage {
         unsigned char As[BM * BK * 8];   // A tile: (row, k) or (k, row), its chunks permuted
         unsigned char Bs[BK * BN * 8];   // B tile: (col, k) or (k, col), its chunks permuted
     };
 
-    int row, col, lane;            // of the warp's tile in the block's
     double a_frag[2][MI][STEP / 2], b_frag[2][NI][STEP / 4];   // (step % 2, tile of 16 rows or 8 columns, register)
     double acc[MI][NI][4];
 
-    __device__ __forceinline__ DmmaTile() : acc{} {
-        const int warp = threadIdx.x / 32;
-        lane = threadIdx.x % 32;
-        row = warp / (BN / WN) * WM;
-        col = warp % (BN / WN) * WN;
-    }
+    __device__ __forceinline__ DmmaTile() : acc{} { Base::find_warp(); }
+
     // Where chunk number `chunk` of a row of the tile lies. An exclusive or spreads the four rows and four columns that half
     // a warp loads over the banks
     template <int CHUNKS> static __device__ __forceinline__ unsigned place(unsigned row, unsigned chunk) {
@@ -89,10 +76,9 @@ struct DmmaTile {
             #pragma unroll
             for (int n = 0; n < NI; ++n) {
                 const int j = i % 2 ? NI - 1 - n : n;   // there and back: where it turns, b's registers are read again
-                multiply_doubles<STEP>(acc[i][j], a_frag[step % 2][i], b_frag[step % 2][j]);
+                multiply_doubles(acc[i][j], a_frag[step % 2][i], b_frag[step % 2][j]);
             }
     }
-    template <class Problem> __device__ __forceinline__ void fold(const Problem &, int, int, int) {}
     __device__ __forceinline__ void store(double *sums) const {
         #pragma unroll
         for (int i = 0; i < MI; ++i)
@@ -108,18 +94,13 @@ struct DmmaTile {
 // As above, but a lane loads two neighbours at a time, and which line and k an operand's place stands for is chosen so that
 // they are neighbouring registers of one operand (`patch`).
 
-template <class PanelA_, class PanelB_, int BM_, int BN_, int BK_, int WM_, int WN_, int STAGES_, int BLOCKS_, int STEP>
-struct WideDmmaTile {
-    typedef PanelA_ PanelA;
-    typedef PanelB_ PanelB;
-    typedef double Sum;
-    static constexpr int BM = BM_, BN = BN_, BK = BK_, WM = WM_, WN = WN_, STAGES = STAGES_, BLOCKS = BLOCKS_, STEPS = BK / STEP;
-    static constexpr int THREADS = 32 * (BM / WM) * (BN / WN);
-    static constexpr int MEET = STEPS - 1;     // the step at which warps wait for each other
+template <class PanelA, class PanelB, int BM, int BN, int BK, int WM, int WN, int STAGES, int BLOCKS>
+struct WideDmmaTile : WarpTiles<PanelA, PanelB, BM, BN, BK, WM, WN, STAGES, BLOCKS, STEP> {
+    typedef typename WideDmmaTile::WarpTiles Base;
+    using Base::THREADS, Base::row, Base::col, Base::lane;
     static constexpr bool AMID = true;         // loads and copies start between products, one or two after each;
     static constexpr int COPY_PARTS = 1;
     static constexpr bool COPIES_ZEROS = true; // past the last tile, too: a branch around them would part the products
-    static constexpr bool EXCHANGED = false;
     static constexpr int PITCH = BN + 2;
     // An instruction's 16 rows have two neighbouring lines for one k in four registers, and its 8 columns one line for two k:
     // a panel along k suits the columns. So where A is one, the transposed tile is computed
@@ -127,26 +108,19 @@ struct WideDmmaTile {
     static constexpr int MI = (TURNED ? WN : WM) / 16, NI = (TURNED ? WM : WN) / 8;
     static constexpr int A_PITCH = PanelA::ALONG_K ? BK / 2 + 2 : BM / 2 + 1;   // chunks of 16 bytes from row to row; the pad
     static constexpr int B_PITCH = PanelB::ALONG_K ? BK / 2 + 2 : BN / 2 + 1;   // spreads what eight lanes load over the banks
-    static_assert(BM % WM == 0 && BN % WN == 0, "BM must be a multiple of WM, and BN of WN");
     static_assert(WM % 16 == 0 && WN % 16 == 0, "WM and WN must be multiples of 16");
-    static_assert(STEP == 8, "STEP must be 8");
-    static_assert(STEPS % 2 == 0, "BK must be a multiple of two steps, because the fragments of even and odd ones take turns");
 
     struct Stage {
         double2 As[PanelA::ALONG_K ? BM : BK][A_PITCH];   // A tile: (row, k / 2) or (k, row / 2)
         double2 Bs[PanelB::ALONG_K ? BN : BK][B_PITCH];   // B tile: (col, k / 2) or (k, col / 2)
     };
 
-    int row, col, lane;            // of the warp's tile in the block's
     int a_place, b_place;          // of a lane's first chunk in a stage; from it to the others the way is the same for all
     double row_frag[MI][STEP / 2], col_frag[NI][STEP / 4];   // (tile of 16 rows or 8 columns, register)
     double acc[MI][NI][4];
 
     __device__ __forceinline__ WideDmmaTile() : acc{} {
-        const int warp = threadIdx.x / 32;
-        lane = threadIdx.x % 32;
-        row = warp / (BN / WN) * WM;
-        col = warp % (BN / WN) * WN;
+        Base::find_warp();
         a_place = PanelA::ALONG_K ? (row + lane / 4 * 2) * A_PITCH + lane % 4 : lane % 4 * 2 * A_PITCH + row / 2 + lane / 4;
         b_place = PanelB::ALONG_K ? (col + lane / 4 * 2) * B_PITCH + lane % 4 : lane % 4 * 2 * B_PITCH + col / 2 + lane / 4;
     }
@@ -205,13 +179,12 @@ struct WideDmmaTile {
         for (int i = 0; i < MI; ++i)
             #pragma unroll
             for (int j = 0; j < NI; ++j) {
-                multiply_doubles<STEP>(acc[i][j], row_frag[i], col_frag[j]);
+                multiply_doubles(acc[i][j], row_frag[i], col_frag[j]);
                 if (i == MI - 1 && j % 2) load_cols(from, next, j - 1);
                 if (j == NI - 1) load_rows(from, next, i);
                 copy(i * NI + j, MI * NI);
             }
     }
-    template <class Problem> __device__ __forceinline__ void fold(const Problem &, int, int, int) {}
     __device__ __forceinline__ void store(double *sums) const {
         #pragma unroll
         for (int i = 0; i < MI; ++i)

@@ -20,26 +20,21 @@ __device__ __forceinline__ void load_now(double *fragment, const double &first) 
                  : "r"(unsigned(__cvta_generic_to_shared(&first))) : "memory");
 }
 
-template <class PanelA_, class PanelB_, int BM_, int BN_, int BK_, int WM_, int WN_, int TM, int TN, int STAGES_, int BLOCKS_>
-struct FmaTile {
-    typedef PanelA_ PanelA;
-    typedef PanelB_ PanelB;
-    typedef typename PanelA::Format::Sum Sum;
-    static constexpr int BM = BM_, BN = BN_, BK = BK_, WM = WM_, WN = WN_, STAGES = STAGES_, BLOCKS = BLOCKS_, STEPS = BK;
-    static constexpr int THREADS = 32 * (BM / WM) * (BN / WN);
+template <class PanelA, class PanelB, int BM, int BN, int BK, int WM, int WN, int TM, int TN, int STAGES, int BLOCKS>
+struct FmaTile : WarpTiles<PanelA, PanelB, BM, BN, BK, WM, WN, STAGES, BLOCKS, 1> {
+    typedef typename FmaTile::WarpTiles Base;
+    typedef typename Base::Sum Sum;
+    using Base::THREADS, Base::row, Base::col;   // row and col are those of the thread's first sum
     static constexpr int MEET = BK / 2;                    // the step at which warps wait for each other
     static constexpr int COPY_PARTS = 1;                   // a round's copies start after the first loads of fragments;
     static constexpr bool COPIES_ZEROS = TM * TN > 64;     // past the last tile, too: a branch would part the products
-    static constexpr bool AMID = false;
     static constexpr bool EXCHANGED = true;                // neighbouring sums change places in shared memory
     static constexpr int VECTOR = 16 / sizeof(Sum);        // sums in 16 bytes
     static constexpr int PITCH = BN;                       // sums from one row of the staged tile to the next
     static constexpr int LANES_Y = WM / TM, LANES_X = WN / TN;   // lanes of a warp down and along its tile
-    static_assert(BM % WM == 0 && BN % WN == 0, "BM must be a multiple of WM, and BN of WN");
     static_assert(LANES_Y * LANES_X == 32 && LANES_Y % 2 == 0 && LANES_X % 4 == 0,
                   "(WM / TM) * (WN / TN) must be 32 lanes, WM / TM even and WN / TN a multiple of 4");
     static_assert(TM % VECTOR == 0 && TN % VECTOR == 0, "TM and TN must be multiples of the sums in 16 bytes");
-    static_assert(BK % 2 == 0, "BK must be even, because the fragments of even and odd k take turns");
     struct alignas(16) Vector { Sum of[VECTOR]; };
 
     struct Stage {
@@ -47,7 +42,6 @@ struct FmaTile {
         Sum Bs[BK][BN + VECTOR];   // B tile: (k, col)
     };
 
-    int row, col;                  // of the thread's first sum in the block's tile
     Sum a_frag[2][TM], b_frag[2][TN];   // (k % 2, row or col)
     Sum acc[TM][TN];               // (row, col)
 
@@ -76,7 +70,6 @@ struct FmaTile {
                 acc[y][x] += a_frag[k % 2][y] * b_frag[k % 2][x];
             }
     }
-    template <class Problem> __device__ __forceinline__ void fold(const Problem &, int, int, int) {}
     __device__ __forceinline__ void store(Sum *sums) const {
         #pragma unroll
         for (int y = 0; y < TM; ++y)

@@ -48,32 +48,24 @@ MULTIPLY(E5M2, "m16n8k32", "f32.e5m2.e5m2.f32", float, "f")
 #endif
 
 // GROUP: the sums of so many k are multiplied by scales of their own before they are added up; 0: there are no such scales
-template <class PanelA_, class PanelB_, int BM_, int BN_, int BK_, int WM_, int WN_, int STAGES_, int BLOCKS_, int GROUP>
-struct MmaTile {
-    typedef PanelA_ PanelA;
-    typedef PanelB_ PanelB;
+template <class PanelA, class PanelB, int BM, int BN, int BK, int WM, int WN, int STAGES, int BLOCKS, int GROUP>
+struct MmaTile : WarpTiles<PanelA, PanelB, BM, BN, BK, WM, WN, STAGES, BLOCKS, 32 / sizeof(typename PanelA::Stored)> {
+    typedef typename MmaTile::WarpTiles Base;
+    using Base::THREADS, Base::row, Base::col, Base::lane;
     typedef typename PanelA::Format Format;
-    typedef typename PanelA::Stored Stored;
     typedef typename Format::Sum Part;         // what the tensor core adds up
     template <bool SCALED, class Of> struct Chosen { typedef Of Sum; };
     template <class Of> struct Chosen<true, Of> { typedef float Sum; };
     typedef typename Chosen<GROUP != 0, Part>::Sum Sum;
-    static constexpr int BM = BM_, BN = BN_, BK = BK_, WM = WM_, WN = WN_, STAGES = STAGES_, BLOCKS = BLOCKS_;
-    static constexpr int THREADS = 32 * (BM / WM) * (BN / WN);
-    static constexpr int BYTES = sizeof(Stored), CHUNK = 16 / BYTES;   // elements in 16 bytes
-    static constexpr int STEP = 2 * CHUNK, STEPS = BK / STEP;          // k of one product
-    static constexpr int MEET = STEPS - 1;     // the step at which warps wait for each other
+    static constexpr int BYTES = sizeof(typename PanelA::Stored), CHUNK = 16 / BYTES;   // elements in 16 bytes
+    static constexpr int STEP = BK / Base::STEPS;   // k of one product
     static constexpr int COPY_PARTS = 0;       // a round's copies start before the loads of fragments
     static constexpr bool COPIES_ZEROS = false;
-    static constexpr bool AMID = false;
-    static constexpr bool EXCHANGED = false;
     static constexpr int PITCH = BN + 8;       // the rows of a store are then in different banks
     static constexpr int MI = WM / 16, NI = WN / 8;
     static constexpr bool PAIRS_A = BYTES == 1 && !PanelA::ALONG_K, PAIRS_B = BYTES == 1 && !PanelB::ALONG_K;
     static constexpr int A_CHUNKS = (PanelA::ALONG_K ? BK : BM) / CHUNK, B_CHUNKS = (PanelB::ALONG_K ? BK : BN) / CHUNK;
-    static_assert(BM % WM == 0 && BN % WN == 0, "BM must be a multiple of WM, and BN of WN");
     static_assert(WM % 16 == 0 && WN % 16 == 0, "WM and WN must be multiples of 16, what ldmatrix loads at a time");
-    static_assert(STEPS % 2 == 0, "BK must be two or four steps, because the fragments of even and odd ones take turns");
     static_assert(GROUP % STEP == 0, "GROUP must be a multiple of the k of one product");
 
     struct Stage {
@@ -81,17 +73,11 @@ struct MmaTile {
         unsigned char Bs[BK * BN * BYTES];     // B tile: (col, k) or (k, col), its chunks permuted
     };
 
-    int row, col, lane;                        // of the warp's tile in the block's
     unsigned a_frag[2][MI][4], b_frag[2][NI][2];   // (step % 2, tile of 16 rows or 8 columns, register)
     Part acc[MI][NI][4];
     Sum total[GROUP ? MI : 1][GROUP ? NI : 1][4];   // of all groups before, each times its scales
 
-    __device__ __forceinline__ MmaTile() : acc{}, total{} {
-        const int warp = threadIdx.x / 32;
-        lane = threadIdx.x % 32;
-        row = warp / (BN / WN) * WM;
-        col = warp % (BN / WN) * WN;
-    }
+    __device__ __forceinline__ MmaTile() : acc{}, total{} { Base::find_warp(); }
 
     // Where chunk number `chunk` of a row of the tile lies. An exclusive or spreads what one ldmatrix reads over the banks:
     // eight rows below each other, or, where pairs of bytes are taken apart, rows 0, 1, 4, 5, 8, 9, 12, 13

@@ -1064,22 +1064,24 @@ def not_sent_home(facts: Facts) -> str:
 
 def behind_a_condition(facts: Facts) -> str:
     """A statement that ought to depend on the condition of the statement before it, for a thread without an element."""
-    error = facts.failure.error
-    outside = _OUTSIDE.search(str(error))
-    if outside is None or error.line is None or error.thread is None:  # type: ignore[union-attr]
+    error, outside = facts.failure.error, _OUTSIDE.search(str(facts.failure.error))
+    if not isinstance(error, OutOfBounds) or outside is None or None in (error.line, error.thread, error.block):
         return ""
-    names = facts.values(error.block, error.thread)  # type: ignore[union-attr]
-    indices = [f"[{index}]" for (index,) in facts.accesses(error.line, outside[2])]  # type: ignore[union-attr, arg-type]
+    names = facts.values(error.block, error.thread)
+    indices = [f"[{index}]" for (index,) in facts.accesses(error.line, outside[2])]  # type: ignore[arg-type]
     for match in re.finditer(r"\bif\s*\(", facts.text):
         condition, rest = integers.bracketed(facts.text[match.end() :])
         body, _, following = rest.partition(";")
-        single = not re.match(r"\s*(?:\{|(?:if|for|while)\b)", body) and any(index in body for index in indices)
-        at = integers.line_of(facts.text, len(facts.text) - len(following.lstrip()))
-        if single and at == error.line and integers.value(condition, names) == 0:  # type: ignore[union-attr]
-            line = integers.line_of(facts.text, match.start())
+        if re.match(r"\s*(?:\{|(?:if|for|while)\b)", body) or re.match(r"\s*else\b", following):
+            continue
+        line, behind = (
+            integers.line_of(facts.text, at) for at in (match.start(), len(facts.text) - len(following.lstrip()))
+        )
+        of_an_edge = integers.value(condition, names) == 0 and np.any(integers.value(condition, facts.all_threads))
+        if behind == error.line and of_an_edge and any(index in body for index in indices):
             return (
-                f"`{condition}` in line {line} does not hold for thread {_where(error.thread)} of block "  # type: ignore[union-attr]
-                f"{_where(error.block)}, and line {error.line} does not depend on it: without braces only one "  # type: ignore[union-attr]
+                f"`{condition}` in line {line} does not hold for thread {_where(error.thread)} of block "  # type: ignore[arg-type]
+                f"{_where(error.block)}, and line {behind} does not depend on it: without braces only one "  # type: ignore[arg-type]
                 "statement does, the first. Put both into { }."
             )
     return ""
@@ -1226,7 +1228,8 @@ def of_another_element(facts: Facts) -> str:
         f"{facts.problem.output}[{', '.join(map(str, facts.problem.index(tuple(int(n) for n in element))))}]"
         for element in (np.argwhere(wrong)[0], np.unravel_index(int(places[at[0]]), expected.shape))
     )
-    return f"{first} holds the value of {other}, and every wrong element that of another one."
+    those = "every wrong element" if (wrong == facts.failure.wrong).all() else "every wrong element that is a number"
+    return f"{first} holds the value of {other}, and {those} that of another one."
 
 
 def of_another_block(facts: Facts) -> str:

@@ -201,10 +201,12 @@ def _as_in_the_solution(
     for count in range(2, min(len(pairs), MOST_LINES) + 1):
         for chosen in combinations(pairs, count):
             changed = dict(chosen)
-            parts = dict.fromkeys(_fragments(lines[number - 1], other) for number, other in chosen)
-            said = f"With {' and '.join(f'`{other}` for `{mine}`' for mine, other in parts)}"
-            if names := _exchanged([(lines[number - 1], other) for number, other in chosen]):
-                said = f"{names} have changed places: with the one for the other"
+            names, rest = _exchanged([(lines[number - 1], other) for number, other in chosen])
+            parts = dict.fromkeys(_fragments(line, other) for line, other in rest)
+            with_these = [f"`{other}` for `{mine}`" for mine, other in parts]
+            said = f"With {' and '.join(with_these)}"
+            if names:
+                said = f"{names} have changed places: with {' and '.join(['the one for the other', *with_these])}"
             yield (
                 f"{said} in lines {theme.runs(list(changed))} {PROVEN}",
                 [changed.get(number, line) for number, line in enumerate(lines, 1)],
@@ -214,15 +216,15 @@ def _as_in_the_solution(
 _NAMED = re.compile(r"\s*(?:const\s+)?int\s+(\w+)\s*=\s*(.*?)\s*;")
 
 
-def _exchanged(pairs: list[tuple[str, str]]) -> str:
-    """'row and col' of lines that declare the same names by the same expressions, each by another's."""
-    named = [[_NAMED.match(line) for line in pair] for pair in pairs]
-    if not all(all(matches) for matches in named):
-        return ""
-    mine, due = ({match[1]: code(match[2]) for match in side} for side in zip(*named, strict=True))  # type: ignore[index]
+def _exchanged(pairs: list[tuple[str, str]]) -> tuple[str, list[tuple[str, str]]]:
+    """'row and col' of lines that declare the same names by the same expressions, each by another's, and the other
+    lines; "" and all lines if there are none."""
+    named = [pair for pair in pairs if all(map(_NAMED.match, pair))]
+    sides = [[_NAMED.match(line) for line in side] for side in zip(*named, strict=True)] or [[], []]
+    mine, due = ({match[1]: code(match[2]) for match in side} for side in sides)  # type: ignore[index]
     if mine == due or mine.keys() != due.keys() or sorted(mine.values()) != sorted(due.values()):
-        return ""
-    return " and ".join(mine)
+        return "", pairs
+    return " and ".join(mine), [pair for pair in pairs if pair not in named]
 
 
 def _one_line_more(lines: list[str], solution: list[str]) -> Iterator[tuple[str, list[str]]]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -96,17 +96,27 @@ def measured(size: int) -> list[dict[str, Any]]:
     """A row for each format at M = N = K = size: TFLOPS of the median, with its quartiles, and the error."""
     from helpers.measure.timing import interleave
 
-    rows = []
     with _launches(size) as launches:
         names = [name for name in FORMATS if name in launches]
         times = interleave([launches[name][0] for name in names], BUDGET_S)
-        for name, (low, middle, high) in zip(names, np.percentile(times, (25, 50, 75), axis=0).T.tolist(), strict=True):
-            error = launches[name][1]() if size <= VERIFIED_UP_TO else None
-            tflops = 2e-9 * size**3 / middle
-            rows.append({"format": name, "size": size, "tflops": round(tflops, 2), "ms": [middle, low, high],
-                         "repeats": len(times), "error": error})  # fmt: skip
-            print(f"{size:5d} {name:5s} {tflops:8.1f} TFLOPS, error {error}", flush=True)
-    return rows
+        errors = {name: launches[name][1]() if size <= VERIFIED_UP_TO else None for name in names}
+    made = rows("format", errors, times, size)
+    for row in made:
+        print(f"{size:5d} {row['format']:5s} {row['tflops']:8.1f} TFLOPS, error {row['error']}", flush=True)
+    return made
+
+
+def rows(kind: str, errors: Mapping[str, float | None], times: np.ndarray, size: int) -> list[dict[str, Any]]:
+    """The rows of a recording of products that were timed in turns at M = N = K = size.
+
+    kind: what their names are called in it.  errors: of each, by its name.  times: ms, (turn, product).
+    """
+    quartiles = np.percentile(times, (25, 50, 75), axis=0).T.tolist()
+    return [
+        {kind: name, "size": size, "tflops": round(2e-9 * size**3 / middle, 2), "ms": [middle, low, high],
+         "repeats": len(times), "error": error}
+        for (name, error), (low, middle, high) in zip(errors.items(), quartiles, strict=True)
+    ]  # fmt: skip
 
 
 def record(folder: Path = recordings.FOLDER) -> Path:
@@ -115,9 +125,9 @@ def record(folder: Path = recordings.FOLDER) -> Path:
 
     if gpu.backend() != "gpu":
         raise NoGpu(f"The suite {recordings.FORMATS} is measured on a GPU. {gpu.reason()}")
-    rows = [row for size in SIZES for row in measured(size)]
+    made = [row for size in SIZES for row in measured(size)]
     file = recordings.path(gpu.name(), recordings.FORMATS, folder)
-    recordings.write(file, {"gpu": gpu.name(), "provenance": provenance(), "rows": rows})
+    recordings.write(file, {"gpu": gpu.name(), "provenance": provenance(), "rows": made})
     return file
 
 

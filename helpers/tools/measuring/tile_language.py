@@ -31,6 +31,7 @@ from helpers import gpu, recordings
 from helpers.measure import tensor
 from helpers.measure.bench import NoGpu
 from helpers.recordings import TILE_LANGUAGE
+from helpers.tools.measuring import formats
 
 BM, BN, BK, WARPS, STAGES, GROUP = 128, 256, 64, 8, 3, 8
 SIZES = (4096, 8192)
@@ -138,18 +139,7 @@ def _products(folder: Path, description: dict[str, Any], size: int) -> list[dict
         errors[name] = tensor._relative_error(C.astype(cupy.float64), exact)
         if not errors[name] < 1e-5:
             raise SystemExit(f"{name} at {size}: the relative error is {errors[name]:.1e}, so it is not timed.")
-    return _rows(launches, interleave(list(launches.values()), BUDGET_S), size, errors)
-
-
-def _rows(
-    launches: dict[str, Callable[[], None]], times: np.ndarray, size: int, errors: dict[str, float]
-) -> list[dict[str, Any]]:
-    quartiles = np.percentile(times, (25, 50, 75), axis=0).T.tolist()
-    return [
-        {"who": name, "size": size, "tflops": round(2e-9 * size**3 / middle, 2), "ms": [middle, low, high],
-         "repeats": len(times), "error": errors[name]}
-        for name, (low, middle, high) in zip(launches, quartiles, strict=True)
-    ]  # fmt: skip
+    return formats.rows("who", errors, interleave(list(launches.values()), BUDGET_S), size)
 
 
 def _emulated() -> dict[str, Any]:
@@ -171,7 +161,7 @@ def _emulated() -> dict[str, Any]:
         results[name] = C.copy()
         errors[name] = tensor._relative_error(C.astype(cupy.float64), exact)
     first, second = (result.view(cupy.uint32) for result in results.values())
-    rows = _rows(launches, interleave(list(launches.values()), BUDGET_S), EMULATED_SIZE, errors)
+    rows = formats.rows("who", errors, interleave(list(launches.values()), BUDGET_S), EMULATED_SIZE)
     return {"same_bits": bool((first == second).all()), "compute": COMPUTE_EMULATED, "rows": rows}
 
 

@@ -45,6 +45,13 @@ def test_the_bytes_of_e4m3_are_in_the_order_of_their_values():
     assert np.isnan(formats._table()[127]) and np.array_equal(formats._table()[128:255], -positive)
 
 
+def test_a_row_has_the_median_turn_between_its_quartiles():
+    times = np.array([[5.0, 50.0], [1.0, 10.0], [2.0, 20.0], [4.0, 40.0], [3.0, 30.0]])
+    first, second = formats.rows("format", {"FP32": 1e-6, "FP8": None}, times, 1000)
+    assert first == {"format": "FP32", "size": 1000, "tflops": 0.67, "ms": [3, 2, 4], "repeats": 5, "error": 1e-6}
+    assert second["ms"] == [30, 20, 40] and second["error"] is None
+
+
 def test_without_a_gpu_it_is_not_measured(monkeypatch, tmp_path):
     monkeypatch.setenv("GEMM_COURSE_BACKEND", "simulator")
     with pytest.raises(NoGpu, match="The suite formats is measured on a GPU"):

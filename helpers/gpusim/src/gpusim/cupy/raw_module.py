@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
+from importlib import import_module
+from threading import Thread
 from typing import TYPE_CHECKING, TextIO
 
 import numpy as np
 
 from gpusim import compiler, devices
 from gpusim.compiler import CompiledKernel, cubin
-from gpusim.cupy import settings
 from gpusim.cupy.arrays import DeviceArray, MemoryPointer
-from gpusim.cupy.levels import Forms, forms_of
 from gpusim.cupy.variables import ModuleVariables, variable_called
-from gpusim.engine.run import Prepared
 from gpusim.errors import ArgumentError, SimulatorError
-from gpusim.symbols.pointers import Pointers, name_in_source
-from gpusim.symbols.shared_arrays import SharedNames
+from gpusim.symbols.pointers import name_in_source
 
 if TYPE_CHECKING:
     from gpusim.cupy.launch import Learnt
+    from gpusim.cupy.levels import Forms
+    from gpusim.engine.run import Prepared
+    from gpusim.symbols.pointers import Pointers
+    from gpusim.symbols.shared_arrays import SharedNames
+
+EXECUTORS = ("gpusim.cupy.launch", "gpusim.isa.sass.program")  # they load most of the simulator
 
 ATTRIBUTES = (
     "max_threads_per_block", "shared_size_bytes", "const_size_bytes", "local_size_bytes", "num_regs", "ptx_version",
@@ -74,6 +78,7 @@ class RawModule:
             self._compile(self.name_expressions)
 
     def _compile(self, entries: Sequence[str]) -> None:
+        _load_executors()
         compiled = compiler.compile_module(
             self.code, entries, arch=self.arch, options=self.options, headers=self._headers
         )
@@ -148,6 +153,12 @@ class DeviceRawModule(RawModule):
         kernel = super().get_function(name)
         kernel.takes_host_arrays = False
         return kernel
+
+
+@cache
+def _load_executors() -> None:
+    """Load what a launch needs while the compiler works, which is a process of its own: 0.1 s that no learner waits."""
+    Thread(target=lambda: [*map(import_module, EXECUTORS)]).start()
 
 
 def _names(expressions: Iterable[str] | None) -> tuple[str, ...] | None:
@@ -234,6 +245,8 @@ class Kernel:
     @property
     def forms(self) -> Forms:
         """The kernel ready to run, as it is kept of those that ran last: to hold it here would keep that of each."""
+        from gpusim.cupy.levels import forms_of
+
         return forms_of(self.compiled)
 
     def prepared(self, level: str) -> Prepared:
@@ -282,7 +295,8 @@ class Kernel:
             )
         if not self.takes_host_arrays:
             self._refuse_host_arrays(args)
-        from gpusim.cupy.launch import checked, launch  # the executors: most of the simulator
+        from gpusim.cupy import settings
+        from gpusim.cupy.launch import checked, launch
 
         geometry = checked(self, grid, block, shared_mem)
         if geometry.shared_mem and len(self.compiled.dynamic_arrays) > 1:

@@ -29,6 +29,7 @@ from gpusim.engine.ir import FROM_THE_STACK, Instruction, Program, Registers, bi
 MOST_TRACED = 20_000  # basic blocks between two barriers: beyond, values count as used
 
 MASKS = ("LOP3", "PRMT", "and.b", "or.b")
+_LOADS, _STORES = ("LDS", "ld.shared"), ("STS", "st.shared")
 _LOADED = re.compile(r"(?:LDS|ld\.shared)\S* (%?\w+), \[")
 _STORED = re.compile(r"(?:STS|st\.shared)\S* (\[[^\]]*\]), (%?\w+)$")
 _BITS = re.compile(r"(?<![A-Za-z])[A-Za-z]?(8|16|32|64|128)$")
@@ -58,20 +59,30 @@ def _copies(program: Program) -> dict[int, int]:
     """By the index of a store to shared memory the load from there, in its basic block, of the value that it stores."""
     copies = {}
     for block in program.blocks:
-        holds: dict[str, Instruction] = {}  # by the name of a register what loaded it
+        loads: dict[str, Instruction] = {}  # by the name of a register the last load into it
+        written: dict[int | None, int] = {}  # by slot the index of the instruction that wrote it last
         for instruction in program.instructions[block.start : block.stop]:
-            stored = _STORED.search(instruction.text)
-            load = holds.get(stored[2]) if stored and stored[2] not in stored[1] else None
-            if load is not None and load.guard == instruction.guard and _width(load) == _width(instruction):
-                copies[instruction.index] = load.index
-            written = bits(slot for slot in instruction.writes if slot is not None)
-            for name, other in list(holds.items()):
-                guard = () if other.guard is None else other.guard[:1]
-                if written & bits((*(slot for slot in other.writes if slot is not None), *guard)):
-                    del holds[name]
-            if loaded := _LOADED.search(instruction.text):
-                holds[loaded[1]] = instruction
+            if instruction.opcode.startswith(_STORES) and (stored := _STORED.search(instruction.text)):
+                load = loads.get(stored[2]) if stored[2] not in stored[1] else None
+                if (
+                    load is not None
+                    and _holds(load, written)
+                    and load.guard == instruction.guard
+                    and _width(load) == _width(instruction)
+                ):
+                    copies[instruction.index] = load.index
+            for slot in instruction.writes:
+                written[slot] = instruction.index
+            if instruction.opcode.startswith(_LOADS) and (loaded := _LOADED.search(instruction.text)):
+                loads[loaded[1]] = instruction
     return copies
+
+
+def _holds(load: Instruction, written: dict[int | None, int]) -> bool:
+    """Whether the registers of a load are as it left them, and its guard is as it was."""
+    if load.guard is not None and written.get(load.guard[0], -1) > load.index:
+        return False
+    return all(written[slot] == load.index for slot in load.writes if slot is not None)
 
 
 def _width(access: Instruction) -> int:
