@@ -225,6 +225,13 @@ def test_a_loop_without_its_barrier_is_named():
     assert "Why: With __syncthreads(); behind line 8 the kernel is right." in sentence, sentence
 
 
+def test_a_pointer_is_not_an_access_before_its_condition():
+    wide = exercises.get("wide")
+    assert "to[j] = sums[i][j]" in wide.solved
+    sentence = wide.check(wide.solved.replace("to[j] = sums[i][j]", "to[i] = sums[i][j]")).sentence
+    assert "float *to = &C[" in sentence and "must come first" not in sentence, sentence
+
+
 def test_a_barrier_behind_a_return_is_refused():
     leaves = TREE.replace("// first\n", "\n    if (t >= 64) return;\n")
     verdict = exercises.get("block_tree").check(leaves)

@@ -917,7 +917,7 @@ def _of_other_length(facts: Facts, line: int, text: str) -> str:
     due, lines = (shape[0], "columns") if by_columns else (shape[1], "rows")
     if length is None or np.ndim(length) or length == due:
         return ""
-    names = [key for key, size in facts.failure.case.sizes.items() if size == due]
+    names = [key for key, size in facts.failure.case.sizes.items() if size == due and key in facts.parameters]
     return (
         f"In line {line}, `{text}` takes the {lines} of {facts.problem.output} to be `{split[1]}` = {length} elements "
         f"long, and they have {f'{names[0]} = ' if names else ''}{due}."
@@ -950,6 +950,8 @@ def asked_too_late(facts: Facts) -> str:
     error = facts.failure.error
     if not isinstance(error, OutOfBounds) or error.thread is None or error.block is None or error.line is None:
         return ""
+    if re.search(r"\*\s*\w+\s*=\s*&", facts.lines[error.line - 1]):
+        return ""  # it makes a pointer: what the pointer leads to is accessed elsewhere
     names = facts.values(error.block, error.thread)
     sizes = "|".join(name for name, given in facts.parameters.items() if isinstance(given, np.integer))
     for number in range(error.line + 1, len(facts.lines) + 1):
