@@ -144,12 +144,6 @@ def test_only_many_threads_per_column_help_of_three_changes():
     assert n07.predict_change().answer == n07.SHARED_OUT
 
 
-def test_warps_of_eight_sums_wait_longer_for_memory():
-    slow, _, eight, _ = (change.parts["long_scoreboard"] for change in n07.changes())
-    assert "In the loop that it makes of this one, warps wait longer." in n07.predict_change().reasons[n07.EIGHT]
-    assert eight > 1.3 * slow
-
-
 def test_changes_are_predicted_in_their_recorded_order():
     launches = ((n07.SLOW, (n07.BLOCK,)), (n07.SLOW, (n07.LARGE,)), (n07.EIGHT_SUMS, (n07.BLOCK,)),
                 (n07.COLUMN_SUMS.solved, (n07.WIDE, n07.TALL)))  # fmt: skip

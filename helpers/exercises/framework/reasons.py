@@ -917,7 +917,7 @@ def _of_other_length(facts: Facts, line: int, text: str) -> str:
     due, lines = (shape[0], "columns") if by_columns else (shape[1], "rows")
     if length is None or np.ndim(length) or length == due:
         return ""
-    names = [key for key, size in facts.failure.case.sizes.items() if size == due]
+    names = [key for key, size in facts.failure.case.sizes.items() if size == due and key in facts.parameters]
     return (
         f"In line {line}, `{text}` takes the {lines} of {facts.problem.output} to be `{split[1]}` = {length} elements "
         f"long, and they have {f'{names[0]} = ' if names else ''}{due}."
