@@ -70,7 +70,7 @@ def test_a_kernel_that_does_not_run_to_its_end_cannot_be_asked():
     ("line", "reason"),
     [
         ("if (beta = 0) x = 1;", "= assigns: the condition sets"),
-        ("__syncthreads;", "without () there is no barrier"),
+        ("__syncthreads;", "Without () there is no barrier"),
         ("for (int i = 0; i < f(3); ++i);", "its whole body"),
         ("if (row < M && col < N);", "is all that depends"),
         ("sum =+ a;", "=+ assigns"),
