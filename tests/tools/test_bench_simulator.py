@@ -52,6 +52,14 @@ def test_without_numba_the_comparison_is_a_sentence():
     assert line.startswith("No comparison with Numba: /no/such/python cannot run its CUDA simulator")
 
 
+def test_each_first_use_launches_a_new_source(monkeypatch):
+    naive, start, launched = gemm_kernels.get("naive"), run.start, []
+    monkeypatch.setattr(run, "start", lambda kernel, *rest: launched.append(kernel) or start(kernel, *rest))
+    bench.held(naive, 2, (16,))
+    first, second, *others = (kernel.compiled.source for kernel in launched)
+    assert len({first, second, naive.source}) == 3 and set(others) == {naive.source}
+
+
 def test_the_goals_are_printed_with_a_star_at_what_misses_them(monkeypatch):
     monkeypatch.setitem(bench.GOALS, "recorded", -1.0)
     monkeypatch.setitem(bench.GOALS, "checked", 1000.0)
