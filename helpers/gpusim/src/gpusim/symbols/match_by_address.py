@@ -24,7 +24,7 @@ import numpy as np
 from gpusim.compiler import CompiledKernel
 from gpusim.devices import WARP
 from gpusim.engine.clusters import ALONE
-from gpusim.engine.ir import BasicBlock, Instruction, Kind, Program
+from gpusim.engine.ir import BasicBlock, Instruction, Kind, Program, uncollected
 from gpusim.engine.run import merge
 from gpusim.isa.ptx.program import addresses_alone
 
@@ -403,6 +403,7 @@ class Reaches:
         self._sample.looks_at = ""
 
 
+@uncollected
 def arrays_of(
     kernel: CompiledKernel, program: Program, undecided: Mapping[int, Mapping[int, Array | None]]
 ) -> dict[int, Array]:
