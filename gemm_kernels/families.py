@@ -36,7 +36,6 @@ X_DOWN_ROWS = Family(
     block=lambda p: (p["block_x"], p["block_y"], 1),
     tile=lambda p: (p["block_x"], p["block_y"]),
     **_WITHOUT_TILES,
-    reuse=lambda p: (1, 1),
     rows_along="x",
     template=False,
 )
@@ -46,7 +45,6 @@ X_ALONG_COLUMNS = Family(
     block=lambda p: (p["block_x"], p["block_y"], 1),
     tile=lambda p: (p["block_y"], p["block_x"]),
     **_WITHOUT_TILES,
-    reuse=lambda p: (1, 1),
     template=False,
 )
 

@@ -42,7 +42,6 @@ class Family:
     columns: how many columns those are in a C that has so many, where that depends on it; None: the tile's.
     depth: steps k of one phase of the main loop; 1 without tiles in shared memory.
     buffers: tiles of A, and as many of B, that a block holds in shared memory at a time; 0 without them.
-    reuse: (rows, columns) of C over which one load from global memory is reused; None: the block's tile.
     shared_bytes: dynamic shared memory of a block in bytes (static shared memory is the compiler's to count).
     rows_along: the grid axis along which blocks lie below each other in C: "y", or "x" for the naive kernel alone.
     blocks: for kernels whose blocks share out the tiles themselves: how many to launch, in one row, for so many tiles.
@@ -60,7 +59,6 @@ class Family:
     columns: Callable[[Params, int], int] | None = None
     depth: Callable[[Params], int] = lambda p: p["BK"]
     buffers: Callable[[Params], int] = lambda p: 1
-    reuse: Callable[[Params], tuple[int, int]] | None = None
     shared_bytes: Callable[[Params], int] = lambda p: 0
     rows_along: str = "y"
     blocks: Callable[[Params, int], int] | None = None
@@ -174,12 +172,6 @@ class Kernel:
     def buffers(self) -> int:
         """Tiles of A, and as many of B, that a block holds in shared memory at a time; 0 for a kernel without them."""
         return self.family.buffers(self.params)
-
-    @property
-    def reuse_tile(self) -> tuple[int, int]:
-        """(rows, columns) of C over which one load from global memory is reused: the block's tile, which is loaded into
-        shared memory once, or (1, 1) where each thread fetches its own."""
-        return (self.family.reuse or self.family.tile)(self.params)
 
     @property
     def shared_bytes(self) -> int:

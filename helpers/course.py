@@ -37,7 +37,7 @@ from IPython.display import display
 
 import gemm_kernels
 import gpusim
-from gemm_kernels import Launch, OwnKernel, get as get_kernel, launch_of
+from gemm_kernels import Launch, OwnKernel, get as get_kernel
 from gemm_kernels.kernel import check_sizes
 from gemm_kernels.launch import OPTIONS
 from gpusim import compiler
@@ -186,7 +186,8 @@ def record(kernel: OwnKernel, M: int = 128, N: int = 128, K: int = 64) -> Record
     the compiler.
     """
     check_sizes(M=M, N=N, K=K)
-    return run.record_whole(launch_of(_own(kernel), M, N, K))
+    own = _own(kernel)
+    return run.record_whole(own.launch(*(own.shape or (M, N, K))))
 
 
 def explore(kernel: OwnKernel, picture: str = "coalescing") -> Explorer:

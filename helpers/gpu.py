@@ -161,20 +161,6 @@ def synchronize() -> None:
         _cupy().cuda.Device().synchronize()
 
 
-def record(*args: Any, **kwargs: Any) -> Any:
-    """`gpusim.record`: a context manager that records every address of the launches inside it.
-
-    Only the simulator can record. On a GPU this raises a sentence that says how to record there.
-    """
-    if backend() == "gpu":
-        raise BackendError(
-            "gpu.record works on the simulator only: a GPU does not report its threads' addresses. "
-            "Launch with gpusim.RawModule inside gpusim.record(), "
-            f"or set {BACKEND_VARIABLE}=simulator."
-        )
-    return _simulator().record(*args, **kwargs)
-
-
 def __getattr__(name: str) -> Any:
     """CuPy's names, resolved at use (PEP 562). AttributeError, with a sentence, for one that is not simulated."""
     if name.startswith("__"):
@@ -196,12 +182,6 @@ def _cupy() -> ModuleType:
     import cupy
 
     return cupy
-
-
-def _simulator() -> ModuleType:
-    import gpusim
-
-    return gpusim
 
 
 @cache

@@ -7,11 +7,9 @@ import numpy as np
 import pytest
 
 import gpusim
-from gemm_kernels import get
 from gpusim import errors
 from gpusim.devices import DEVICES
-from helpers import gpu, run
-from helpers.measure import problem
+from helpers import gpu
 
 pytestmark = pytest.mark.usefixtures("on_the_simulator")
 
@@ -152,20 +150,6 @@ def test_reading_an_unwritten_empty_array_is_found():
     x[:] = 2
     k((1,), (32,), (x, y))
     assert (y.get() == 2).all()
-
-
-def test_recording_is_the_simulators():
-    A, B, _ = problem(32, 32, 8)
-    with gpu.record() as recording:
-        run.multiply(get("coalesced"), A, B)
-    assert recording.counters["l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"] == 2 * 8 * 32
-
-
-def test_recording_on_a_gpu_is_answered_with_the_way_to_do_it(monkeypatch):
-    set_backend(monkeypatch, "gpu")
-    monkeypatch.setattr(gpu, "probe", lambda: gpu.Probe(True, "CuPy sees 1 GPU(s)."))
-    with pytest.raises(gpu.BackendError, match="Launch with gpusim.RawModule inside gpusim.rec"):
-        gpu.record()
 
 
 # --- on a GPU -------------------------------------------------------------------------------------------------------

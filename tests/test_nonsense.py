@@ -96,16 +96,6 @@ def operated(name: str) -> Callable[..., object]:
     return lambda other: getattr(gpu.ones((2, 3), F32), name)(other)
 
 
-def elementwise(**given):
-    types, x = (given.pop(name) for name in ("types", "x"))
-    return gpu.ElementwiseKernel(types, "float32 y", **given)(x)
-
-
-def reduced(**given):
-    x, axis = given.pop("x"), given.pop("axis")
-    return gpu.ReductionKernel("float32 x", "float32 y", "x", "a + b", "y = a", "0", **given)(x, axis=axis)
-
-
 def own(**given) -> OwnKernel:
     return OwnKernel(**{"source": GEMM, "entry": "sgemm", "block": (16, 16)} | given)
 
@@ -132,14 +122,12 @@ FUNCTIONS: dict[str, tuple[Callable[..., object], dict[str, object]]] = {
     "get_global": (lambda name: module().get_global(name), {"name": "kept"}),
     "launch": (launch, {"grid": 1, "block": 8, "shared_mem": 0, "args": (None, None, np.int32(0), F32(0))}),
     "arguments": (launch_with, {"x": np.ones(8, F32), "y": np.ones(8, F32), "n": np.int32(8), "a": F32(1)}),
-    "record": (recorded, {"level": "auto", "blocks": [(0,)], "only_traced": False, "unique_sectors": False,
-                          "max_instructions": 1000, "checks": "raise"}),
+    "record": (recorded, {"level": "auto", "blocks": [(0,)], "only_traced": False, "max_instructions": 1000,
+                          "checks": "raise"}),
     "sanitize": (sanitized, {"checks": "report", "max_instructions": 1000}),
     "capture": (captured, {"level": "sass"}),
     "requests": (asked("requests"), {"space": "global", "block": (0, 0), "warp": 0}),
-    "unique_sectors": (asked("unique_sectors"), {"array": "x", "block": (0, 0)}),
     "empty": (gpusim.empty, {"shape": 8, "dtype": F32, "order": "C"}),
-    "load": (gpusim.load, {"path": "nowhere.npz"}),
     "compile": (compiler.compile, {"source": SOURCE, "entry": "k", "arch": "sm_90", "options": (), "headers": None}),
     "gpu.array": (lambda **given: gpu.array(**given), {"host": [1, 2], "dtype": F32, "order": "C", "ndmin": 0}),
     "gpu.asarray": (lambda **given: gpu.asarray(**given), {"host": X, "dtype": F32, "order": "C"}),
@@ -155,8 +143,6 @@ FUNCTIONS: dict[str, tuple[Callable[..., object], dict[str, object]]] = {
     "gpu.cuda.Device": (lambda device: gpu.cuda.Device(device).use(), {"device": 0}),
     "gpu.RawKernel": (lambda args, **given: gpu.RawKernel(**given)(1, 8, args), {
         "code": SOURCE, "name": "k", "options": (), "args": (None, None, np.int32(0), F32(0))}),
-    "gpu.ElementwiseKernel": (elementwise, {"types": "float32 x", "operation": "y = x", "name": "e", "x": X}),
-    "gpu.ReductionKernel": (reduced, {"name": "r", "x": X, "axis": None}),
     "gpu.ndarray": (lambda **given: gpu.ndarray(**given), {"shape": 2, "dtype": F32, "memptr": None}),
     **{f"gpu array: {name}": (operated(name), {"other": 1}) for name in (
         "__add__", "__rmul__", "__matmul__", "__itruediv__", "__lt__", "__getitem__", "reshape", "astype", "sum", "set",

@@ -88,21 +88,18 @@ def predict_warm() -> Prediction:
 
 
 def predict_zeros() -> Prediction:
-    """Matrices of zeros in place of random ones."""
-    wrong, right = clocks.pair(ZEROS, KERNEL)
-    other, its_right = clocks.pair(ZEROS, TENSOR_CORES)
-    tensor = (
-        f"On tensor cores in FP16, cuBLAS is {factor(other, its_right) - 1:.0%} faster with zeros, and the clock rises "
-        f"from {its_right.clock_mhz} to {other.clock_mhz} MHz: most likely because bits that never change take less "
-        "power"
-    )
+    """Matrices of zeros in place of random ones, for a kernel whose clock depends on them."""
+    wrong, right = clocks.pair(ZEROS, TENSOR_CORES)
+    kernels, its_right = clocks.pair(ZEROS, KERNEL)
     return _asked(
-        f"All elements of A and B are 0, M = N = K = {wrong.shape[0]}, timed with all care. {KERNEL} seems to be",
+        f"All elements of A and B are 0, M = N = K = {wrong.shape[0]}, floats of 16 bits, timed with all care. cuBLAS "
+        "seems to be",
         {
             FAR: "A GPU makes every multiplication, whatever the numbers are.",
-            LITTLE: f"So it would be for another kernel. {tensor}.",
-            RIGHT: f"{_numbers(wrong, right)}: no difference, and a clock of {wrong.clock_mhz} MHz in both cases. "
-            f"Do not rely on it. {tensor}.",
+            LITTLE: f"{_numbers(wrong, right)}, and a clock of {wrong.clock_mhz} in place of {right.clock_mhz} MHz: "
+            "most likely because bits that never change take less power.",
+            RIGHT: f"So it is with {KERNEL}: {_numbers(kernels, its_right)}, and a clock of {kernels.clock_mhz} MHz in "
+            "both cases. Do not rely on it.",
             SLOW: "Bits that never change take less power, not more.",
         },
         wrong,

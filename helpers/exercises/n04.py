@@ -163,6 +163,14 @@ TILE_EDGES = KernelExercise(
         Wrong("only_k_guarded", "k is guarded, but not the rows of A and the columns of B."),
         Wrong("nothing_instead", "What lies outside must become 0. Not storing anything leaves in the tile what was "
               "there before: anything in the first phase, the tile before in the others."),
+        Wrong("zeros_once", "The zeros are stored once, in front of the loop: in later phases the tile before "
+              "stands where nothing is loaded. Store them in each phase.",
+              (("        As[y][x] = 0.0f;\n", ""), ("        Bs[y][x] = 0.0f;\n", ""),
+               (_SUM, f"    As[y][x] = 0.0f;\n    Bs[y][x] = 0.0f;\n{_SUM}"))),
+        Wrong("one_condition_for_both", "Both loads stand under all four conditions: a thread whose element of B does "
+              "not exist leaves out one of A that does, and the other way round. Each load has two of its own.",
+              (("if (row < M && k0 + x < K)", "if (row < M && k0 + x < K && k0 + y < K && col < N)"),
+               ("if (k0 + y < K && col < N)", "if (row < M && k0 + x < K && k0 + y < K && col < N)"))),
         Wrong("traded_k", "x and y trade places in the guards of k: As has k along x, Bs has k along y."),
         Wrong("ones", "What lies outside must add nothing to the sum: 1 · 1 adds 1, 0 · 0 adds nothing."),
         Wrong("whole_tiles_only", slips.sentence("tail_of_k_missing")),
@@ -206,6 +214,8 @@ TWO_TILES = KernelExercise(
               (("col + half * T", "col + half"),)),
         Wrong("stored_over", "Both halves of B are stored in the same place of Bs, the second over the first: it "
               "belongs T columns further, Bs[y][x + half * T].", (("Bs[y][x + half * T] =", "Bs[y][x] ="),)),
+        Wrong("stored_and_read_over", "Both halves of B are stored in the same place of Bs, the second over the first: "
+              "it belongs T columns further, Bs[y][x + half * T], and is read there.", (("[x + half * T]", "[x]"),)),
         Wrong("interleaved", "The halves are stored in turns, Bs[y][2 * x + half], and read one behind the other, "
               "Bs[k][x + half * T]: both must be the same place.",
               (("Bs[y][x + half * T] =", "Bs[y][2 * x + half] ="),)),

@@ -110,6 +110,7 @@ WRITTEN = Version(
 )
 _ROUNDED = "math.ceil(registers * 32 / 256) * 256"
 _LIMITS = "by_warps, by_registers, by_shared, gpu.blocks_per_sm"
+_ONE_GPU = f"Your function knows the {H200.short} only: take what the SM has from gpu, then it holds for others, too."
 MISTAKES: tuple[tuple[Version, str], ...] = tuple(
     (WRITTEN.replace(name, *changes), because)
     for name, changes, because in (
@@ -177,12 +178,27 @@ MISTAKES: tuple[tuple[Version, str], ...] = tuple(
          "Blocks come whole or not at all: divide with //, which rounds down."),
         ("always_an_h200", [("gpu.warps_per_sm", str(H200.warps_per_sm)),
                             ("gpu.shared_bytes_per_sm", str(H200.shared_bytes_per_sm))],
-         f"Your function knows the {H200.short} only: take what the SM has from gpu, then it holds for others, too."),
+         _ONE_GPU),
+        ("warps_of_an_h200", [("gpu.warps_per_sm", str(H200.warps_per_sm))], _ONE_GPU),
+        ("room_of_an_h200", [("gpu.shared_bytes_per_sm", str(H200.shared_bytes_per_sm))], _ONE_GPU),
+        ("slots_of_an_h200", [("gpu.blocks_per_sm", str(H200.blocks_per_sm))], _ONE_GPU),
+        ("reserved_once", [("(shared_bytes + 1024)", "max(shared_bytes, 1)"),
+                           ("gpu.shared_bytes_per_sm //", "(gpu.shared_bytes_per_sm - 1024) //")],
+         "The system keeps 1024 bytes in each block, not once on the SM: add them to what a block asks for."),
+        ("registers_of_all_warps", [("math.ceil(registers * 32 / 256) * 256",
+                                     "math.ceil(registers * threads / 256) * 256"),
+                                    ("registers_of_a_warp // 4 * 4", "registers_of_a_warp"),
+                                    ("warps_with_registers // warps", "warps_with_registers")],
+         "You hand registers out block by block. They are handed out warp by warp, each warp's rounded up."),
+        ("one_quarter", [("gpu.registers_per_sm // registers_of_a_warp // 4 * 4",
+                          "gpu.registers_per_sm // 4 // registers_of_a_warp")],
+         "That is what a quarter of the registers supplies, one scheduler's. There are four: times 4."),
     )
 )  # fmt: skip
 TELLING = (
     (H200, TILED), (H200, Block(80, 30, 1000)), (H200, Block(64, 37, 0)), (H200, Block(1024, 32, 8192)),
     (H200, Block(32, 16, 0)), (H200, Block(64, 32, 45670)), (A6000, TILED), (A6000, Block(64, 32, 8192)),
+    (A6000, Block(32, 16, 0)),
 )  # fmt: skip
 
 
@@ -308,7 +324,19 @@ TRADE_MISTAKES: tuple[tuple[Version, str], ...] = tuple(
         ("no_slots", [(" or blocks > gpu.blocks_per_sm", "")],
          "The SM has too few block slots for so many blocks, whatever their registers: then the answer is 0."),
         ("always_an_h200", [("gpu.warps_per_sm", str(H200.warps_per_sm))],
-         f"Your function knows the {H200.short} only: take what the SM has from gpu, then it holds for others, too."),
+         _ONE_GPU),
+        ("thread_by_thread_in_eights", [("gpu.registers_per_sm // (math.ceil(warps / 4) * 4) // 256 * 256",
+                                         "gpu.registers_per_sm // (threads * blocks) // 8 * 256")],
+         "You share out the registers thread by thread. A warp that is not full has those of 32 threads, too: count "
+         "warps."),
+        ("larger", [("min(", "max(")], "Two limits hold at once, a thread's share and 255: the smaller one decides."),
+        ("fours_of_a_block", [("(math.ceil(warps / 4) * 4)", "(math.ceil(math.ceil(threads / 32) / 4) * 4 * blocks)")],
+         "You round the warps of each block up to a multiple of 4. The schedulers share out those of all blocks "
+         "together: first times blocks, then round up."),
+        ("to_the_nearest", [("gpu.registers_per_sm // (math.ceil(warps / 4) * 4) // 256 * 256",
+                             "round(gpu.registers_per_sm / (math.ceil(warps / 4) * 4) / 256) * 256")],
+         "You round to the nearest multiple of 256. Where that is up, the warps together would need more registers "
+         "than the SM has: round down."),
     )
 )  # fmt: skip
 TRADES = (

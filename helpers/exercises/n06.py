@@ -32,6 +32,7 @@ from helpers.recordings.measurement import Measurement
 from helpers.recordings.suites import TILES_SIZE
 
 COLUMN = get("block_tile_1d", BM=64, BN=64, BK=8, TM=8)
+SMALL = 256  # M = N = K of the prediction about a small C
 
 
 def predict_loads() -> Prediction:
@@ -51,22 +52,26 @@ def predict_loads() -> Prediction:
     )
 
 
-def predict_speed() -> Prediction:
-    """How many times as fast the 2-D block tile is as the kernel with one element per thread, as recorded."""
-    kernels = (get("shared_memory"), get("block_tile_2d"))
-    single, many = (recordings.gflops(kernel, 4096, 4096, 4096).gflops for kernel in kernels)
+def predict_small() -> Prediction:
+    """How fast the 2-D block tile is beside the kernel with one element per thread where C is small, as recorded."""
+    single, many = get("shared_memory"), get("block_tile_2d")
+    large, small = (
+        recordings.gflops(many, *(size,) * 3).gflops / recordings.gflops(single, *(size,) * 3).gflops
+        for size in (4096, SMALL)
+    )
+    few, several = (math.prod(kernel.grid(SMALL, SMALL)) for kernel in (many, single))
+    sms = devices.DEFAULT.sms
+    options = {f"{large:.1f} times as fast": large, "twice as fast": 2, "as fast": 1, "a quarter as fast": 1 / 4}
+    reasons = (
+        "A thread reads an eighth of the floats per FMA at every size. But how many tiles of 128 × 128 has C?",
+        f"That is a smaller gain, as where some of the SMs wait for the last blocks. Here {sms - few} SMs have none.",
+        f"That needs as many SMs at work as in shared_memory. It has {several} blocks here, and block_tile_2d {few}.",
+        f"C has {few} tiles of 128 × 128, so {few} of {sms} SMs have a block; shared_memory has {several} blocks.",
+    )
     return predict(
-        "block_tile_2d with 8 × 8 patches reads an eighth of the floats per FMA. At M = N = K = 4096 it is faster than "
-        "shared_memory by a factor of about",
-        reasons={
-            8: "So it would be if shared memory were the only limit, before and after. But eight times the speed of "
-            "shared_memory is more than the peak of the GPU.",
-            5: "That is about the factor between wavefronts per FMA, so it would be right if shared memory were still "
-            "the limit. It is not: other things have become the slowest part.",
-            3.5: "Shared memory was the limit, and it gives way; before a factor of five is reached, others limit.",
-            1.4: "That is what the step from coalesced to shared_memory bought. Here the limit itself was moved.",
-        },
-        answer=round(2 * many / single) / 2,
+        f"With M = N = K = 4096 block_tile_2d is {large:.1f} times as fast as shared_memory. With {SMALL} it is",
+        reasons=dict(zip(options, reasons, strict=True)),
+        answer=min(options, key=lambda option: abs(options[option] - small)),
     )
 
 
@@ -304,6 +309,6 @@ PATCH = Blank(
 )  # fmt: skip
 
 
-PREDICTIONS = (predict_loads, predict_speed, predict_depth)
+PREDICTIONS = (predict_loads, predict_depth, predict_small)
 QUESTIONS = ()
 EXERCISES = (STRIP, PATCH, OUTER_PRODUCT, PATCH_SIZE)

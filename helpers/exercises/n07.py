@@ -315,6 +315,10 @@ def _drawn_changes() -> theme.Figure:
     )
 
 
+def _for_global_memory(launch: Budget) -> str:
+    return f"{launch.parts['long_scoreboard']:.0f}"
+
+
 def predict_change() -> Prediction:
     """Which of three changes makes the column sums fastest? The answer was recorded."""
     slow, large, eight, mended = changes()
@@ -323,14 +327,19 @@ def predict_change() -> Prediction:
         reasons={
             LARGE_BLOCKS: f"{large.total:.0f} µs in place of {slow.total:.0f}: an SM gets eight times as many warps, "
             "but only an eighth of the SMs gets any. The threads are the same, and so are the loads on the way.",
-            EIGHT: f"{eight.total:.0f} µs: the compiler had already put more than eight loads side by side. The waits "
-            "are the same, and the loop that it makes of this one is worse.",
+            EIGHT: f"{eight.total:.0f} µs: the compiler had already put more than eight loads side by side. With its "
+            f"loop for this kernel a scheduler waits {_for_global_memory(eight)} µs for global memory on average, in "
+            f"place of {_for_global_memory(slow)}.",
             SHARED_OUT: f"{mended.total:.0f} µs: 32 times as many threads, so 32 times as many loads are on the way "
             "while each of them waits.",
         },
         answer=min((LARGE_BLOCKS, large), (EIGHT, eight), (SHARED_OUT, mended), key=lambda pair: pair[1].total)[0],
         picture=_drawn_changes,
     )
+
+
+# M, N, launches. TALL rows for each thread are enough for TALL * TALL of them; the last matrix has more.
+SHAPES = ((64, 32, 1), (50, 37, 1), (5, 64, 2), (101, 3, 1), (33, 70, 1), (1, 1, 1), (TALL * TALL + 6, 5, 1))
 
 
 @dataclass(frozen=True)
@@ -343,8 +352,7 @@ class ColumnSums:
     tile: tuple[int, int] = field(default=(1, WIDE), init=False)
     block: tuple[int, int] = field(default=(WIDE, TALL), init=False)
     cases: tuple[Case, ...] = tuple(
-        Case({"M": rows, "N": columns}, launches=launches)
-        for rows, columns, launches in ((64, 32, 1), (50, 37, 1), (5, 64, 2), (101, 3, 1), (33, 70, 1), (1, 1, 1))
+        Case({"M": rows, "N": columns}, launches=launches) for rows, columns, launches in SHAPES
     )
 
     def prepare(self, case: Case) -> Setup:
@@ -393,7 +401,10 @@ COLUMN_SUMS = Blank(
         Wrong("neighbouring_rows", "M / TALL is rounded down, so the last rows of A belong to no thread."),
         Wrong("no_edge", "The last block has threads beyond column N, and they read past the end of A."),
         Wrong("step_by_width", "From one row of A to the next it is N floats, not M."),
-        Wrong("one_row_each", "Each thread takes one row only. The rows from TALL on are missing: it needs a loop."),
+        Wrong("one_row_each", "Each thread takes one row only: the rows from TALL on are missing."),
+        Wrong("some_rows_each", "Each thread takes TALL rows only: those from TALL * TALL on belong to no thread.",
+              (("int row = y; row < M; row += TALL",
+                "int row = y * TALL; row < (y + 1) * TALL && row < M; ++row"),)),
         Wrong("one_thread", "Right, but thread y = 0 adds up the whole column, and the others have nothing to do: the "
               "loads are as few as before."),
         Wrong("no_barrier", "Thread y = 0 reads parts that other warps have not stored yet: a barrier belongs in "
@@ -403,7 +414,7 @@ COLUMN_SUMS = Blank(
         Wrong("one_part_for_a_row", "parts has one float for each y, and the WIDE columns of the block all store into "
               "it: each column needs TALL parts of its own.",
               (("parts[TALL][WIDE]", "parts[TALL]"), ("parts[y][x]", "parts[y]"), ("parts[part][x]", "parts[part]"))),
-        Wrong("traded", "parts is filled as [x][y] and read as [part][x]: the two indices have changed places."),
+        Wrong("traded", "The parts are stored with their two indices in one order, and read with them in the other."),
         Wrong("own_part", "Each thread stores its own part as the sum of the column, and one of them stays: add the "
               "parts first."),
         Wrong("one_part_short", "The loop over the parts begins at 1: thread y = 0 has a part, too."),

@@ -101,7 +101,7 @@ def _judge_small(params: Any) -> Verdict:
     if x * y < DEVICE.sms:
         return Verdict(False, f"{text}: {DEVICE.sms - x * y} SMs have nothing to do. Smaller tiles make more blocks.")
     if loads > MOST_LOADS:
-        return Verdict(False, f"{text}: the patch of a thread is too small, shared memory becomes the limit.")
+        return Verdict(False, f"{text}: the patch of a thread is too small.")
     return Verdict(True, f"{text}: done.")
 
 
@@ -228,7 +228,7 @@ def _keep_case(params: Params, size: int, sms: int) -> functions.Case:
         (dict(params), size, sms),
         not reason,
         f"{written(_short(params))} at M = N = K = {size} with {sms} SMs",
-        f"it should be dropped: {reason}." if reason else f"it should be kept. {_kept(params, size)}",
+        f"it should be dropped: {reason}." if reason else f"it should be kept. {_kept(params, size, sms)}",
     )
 
 
@@ -257,13 +257,14 @@ def _short(params: Params) -> dict[str, int]:
     return {name: params[name] for name in BY_HAND[0]}
 
 
-def _kept(params: Params, size: int) -> str:
+def _kept(params: Params, size: int, sms: int) -> str:
     """The three numbers of a configuration that is worth measuring."""
     warps = params["BM"] // params["WM"] * (params["BN"] // params["WN"])
     down, across = -(-size // params["BM"]), -(-size // params["BN"])
+    places = -(-down * across // sms) * sms
     return (
-        f"Its block has {theme.plural(warps, 'warp')}, a thread {params['TM'] * params['TN']} sums, and "
-        f"{down} · {across} tiles cover C (round up: a tile at the edge is a tile)."
+        f"Its block has {theme.plural(warps, 'warp')}, a thread {params['TM'] * params['TN']} sums, and its "
+        f"{down} · {across} tiles (round up) fill {down * across / places:.0%} of {places} places."
     )
 
 
@@ -346,10 +347,14 @@ def _why_it_found(
 ) -> str:
     """The slip by which a search gives another candidate than the fastest that it may measure, if it is a known one."""
     right = [candidate for candidate in asked if speeds[candidate] is not None]
-    if len(asked) < min(budget, len(set(candidates))):
-        why = (
-            f"It measures only {len(asked)}: a candidate that is known costs nothing, and a wrong result ends nothing."
-        )
+    due = min(budget, len(set(candidates)))
+    if len(asked) < due:
+        why = f"It measures {len(asked)} of the {due} candidates that the budget allows"
+        if speeds[asked[-1]] is None:
+            why += ": a wrong result ends nothing"
+        elif len(set(candidates[:budget])) == len(asked) < budget:
+            why += ": a candidate that is known costs nothing"
+        why += "."
     elif answer in speeds.values() and answer is not None:
         why = "That is a speed. Return the candidate that reached it."
     elif answer in asked and answer not in right:
@@ -377,7 +382,7 @@ Setting = tuple[int, int, int, int, int]
 
 
 def entry_of(setting: Setting) -> str:
-    """'sgemm<64, 32, 8, 8, 4>'"""
+    """'sgemm<32, 64, 8, 8, 4>'"""
     return f"sgemm<{', '.join(map(str, setting))}>"
 
 
@@ -390,8 +395,8 @@ def _problem(setting: Setting) -> Gemm:
 
 
 FIRST: Setting = (32, 64, 8, 8, 4)  # 4 rows of 16 patches, so 64 threads
-# Each of these differs in one thing: 48 threads; 8 patches in a row; tiles of 16 k.
-OTHERS: tuple[Setting, ...] = ((24, 64, 8, 8, 4), (64, 32, 8, 8, 4), (32, 64, 16, 8, 4))
+# 48 threads and patches that no power of two divides; 1024 threads, the most, 32 patches in a row; tiles of 16 k.
+OTHERS: tuple[Setting, ...] = ((18, 80, 8, 6, 5), (128, 128, 8, 4, 4), (32, 64, 16, 8, 4))
 IMPOSSIBLE: dict[Setting, str] = {
     (32, 64, 8, 6, 4): "patches of 6 rows do not fill 32",
     (32, 64, 8, 8, 5): "patches of 5 columns do not fill 64",
@@ -421,7 +426,8 @@ TUNABLE = Blank(
         Wrong("not_scaled", "Patches begin TM rows and TN columns apart, not one."),
         Wrong("one_barrier", "A warp that is done loads the next tiles while others still read these: a barrier "
               "belongs at the end of the loop, too."),
-        Wrong("depth_of_eight", "The tile has BK steps of k; here 8 of them are multiplied, whatever BK is."),
+        Wrong("depth_of_eight", "The tile has BK steps of k; here 8 of them are multiplied, whatever BK is.",
+              text=r"(?s)(?=.*\+= ?BK\b).*< ?8\b"),
         Wrong("four_by_four", "The patch has TM × TN elements, and all of them must be stored, not 4 × 4."),
     ),
 )  # fmt: skip

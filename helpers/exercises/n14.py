@@ -257,6 +257,14 @@ RASTER = Blank(
               (("blockIdx.y * tiles_x + blockIdx.x", "blockIdx.y * blockDim.x + blockIdx.x"),)),
         Wrong("group_of_blocks", "A group has GROUP * tiles_x blocks, not GROUP."),
         Wrong("group_unscaled", "A group begins GROUP rows after the one before, not one."),
+        Wrong("group_of_columns", "A group has GROUP rows of tiles, and a row has tiles_x of them: GROUP * tiles_x "
+              "blocks.",
+              (("(GROUP * tiles_x)", "(GROUP * tiles_y)"),)),
+        Wrong("rest_in_each_group", "tiles_y % GROUP is the last group's rows, if it is not 0; all others have GROUP.",
+              (("left < GROUP ? left : GROUP", "tiles_y % GROUP"),)),
+        Wrong("left_unscaled", "GROUP rows of tiles for each group lie above this one: tiles_y - group * GROUP are "
+              "left.",
+              (("tiles_y - group * GROUP", "tiles_y - group"),)),
         Wrong("traded", "The remainder by the number of rows is the row of a tile, the quotient is its column."),
     ),
 )  # fmt: skip
@@ -414,6 +422,12 @@ SHARES = Blank(
               "on by last - first, not to last.", (("next += last - first;", "next = last;"),)),
         Wrong("moved_by_a_tile", "`next` moves on by a whole tile, but a piece may be shorter: it took last - first "
               "iterations.", (("next += last - first;", "next += steps;"),)),
+        Wrong("last_in_the_piece", "`last` is the first iteration behind the piece: it goes up to last - 1.",
+              (("tile, first, last)", "tile, first, last - 1)"),)),
+        Wrong("in_the_row", "A piece's iterations are counted inside of its tile, where it begins with first.",
+              (("tile, first, last)", "tile, next, next + last - first)"),)),
+        Wrong("left_as_last", "`left` is counted from the piece's beginning, `last` from that of its tile: first + "
+              "left, or steps.", (("first + left < steps ? first + left : steps", "left < steps ? left : steps"),)),
         Wrong("first_from_0", "A piece need not begin with its tile: its first iteration is next % steps."),
         Wrong("one_place", "All pieces of a block are noted as number 0: count them."),
         Wrong("last_as_length", "last is where a piece ends in its tile, not how long it is: first + its length."),

@@ -101,9 +101,9 @@ class Scan:
         return -(-n // self.tile)
 
 
-# Compared by `scans`; the first is the one of the tables. Of the copy's bandwidth on an H200: 256 × 10 90.3 %, 256 × 8
-# 90.1 %, 256 × 4 85.6 %, 1024 × 4 70 %. Blocks that stay, and copy their next tile while they look back: 49 to 78 %.
-SCANS = (Scan(256, 10), Scan(256, 8), Scan(256, 12), Scan(512, 6), Scan(512, 8), Scan(384, 8), Scan(1024, 4))
+# Of the copy's bandwidth on an H200: 256 × 10 90.3 %, 256 × 8 90.1 %, 256 × 4 85.6 %, 1024 × 4 70 %. Blocks that stay,
+# and copy their next tile while they look back: 49 to 78 %.
+FASTEST_SCAN = Scan(256, 10)
 
 
 # --- the ways, on a GPU ----------------------------------------------------------------------------------------------
@@ -196,25 +196,6 @@ def _scan(way: Scan, x: Any, y: Any, name: str) -> _Runner:
     return _Runner(SCAN, name, 1, 2 * x.nbytes, scan, lambda: gpu.asnumpy(y))
 
 
-def scans(n: int = N, budget_s: float = 2.0) -> dict[str, tuple[float, float]]:
-    """Every one of SCANS and the copy in turns: its share of the copy's bandwidth, and its error from float64."""
-    import cupy
-
-    host = _inputs(n)[0]
-    x, y = gpu.asarray(host), gpu.zeros(n, np.float32)
-    exact = np.cumsum(host, dtype=np.float64)
-    runners = [_scan(way, x, y, way.entry) for way in SCANS]
-    errors = []
-    for runner in runners:
-        runner.start()
-        gpu.synchronize()
-        errors.append(float(np.abs(runner.result() - exact).max() / exact[-1]))
-    starts = [lambda: y.data.copy_from_device_async(x.data, x.nbytes), *(runner.start for runner in runners)]
-    times = take_turns(starts, cupy.cuda.get_current_stream(), budget_s, flusher())
-    copy, *others = np.median(times, axis=0).tolist()
-    return {runner.name: (copy / ms, error) for runner, ms, error in zip(runners, others, errors, strict=True)}
-
-
 def _others(x: Any, y: Any, numbers: Any, few: Any) -> list[_Runner]:
     """Scan, argmin and histogram. numbers: below FAST_BINS, few: below BINS, both int32."""
     n, sms = np.int32(x.size), _sms()
@@ -235,7 +216,7 @@ def _others(x: Any, y: Any, numbers: Any, few: Any) -> list[_Runner]:
         learners((16 * sms,), (128,), (n, few, few_bins))
 
     return [
-        _scan(SCANS[0], x, y, "scan at memory speed"),
+        _scan(FASTEST_SCAN, x, y, "scan at memory speed"),
         _Runner(ARGMIN, "argmin at memory speed", 1, x.nbytes, argmin, lambda: int(best[0]) & 0xFFFFFFFF),
         _Runner(COUNTS, HISTOGRAM.name, 1, x.nbytes, own_histogram, lambda: gpu.asnumpy(few_bins)),
         _Runner(COUNTS, "histogram at memory speed", 1, x.nbytes, histogram, lambda: gpu.asnumpy(bins)),

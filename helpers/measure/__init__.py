@@ -9,7 +9,7 @@ back), `correctness` tries to find kernels wrong. Command line: `python -m helpe
 
 from helpers import modules_of
 from helpers.measure.bench import NoGpu, bench, bench_together
-from helpers.measure.performance import Performance, performance
+from helpers.measure.performance import Performance, one_run, performance
 from helpers.measure.problem import ALPHA, BETA, Reference, WrongResult, problem, tolerance, verify
 from helpers.recordings.measurement import MEASURED, SIMULATED, Measurement, Timing, geometric_mean, recorded_on
 
@@ -27,6 +27,7 @@ __all__ = [
     "bench",
     "bench_together",
     "geometric_mean",
+    "one_run",
     "performance",
     "problem",
     "recorded_on",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gemm_kernels import Kernel, at_shape
 from gpusim import devices
 from helpers import gpu, recordings
-from helpers.measure.bench import bench
+from helpers.measure.bench import bench, bench_together
 from helpers.recordings.measurement import Measurement
 
 
@@ -40,6 +41,21 @@ def performance(
     if exact is None:
         sentence += f"; {M}×{N}×{K} itself was not recorded, this is the nearest shape that was"
     return Performance(measurement, sentence)
+
+
+def one_run(
+    kernels: Iterable[Kernel], M: int, N: int, K: int, *, recorded_on: str = devices.DEFAULT.name
+) -> list[Measurement]:
+    """The speeds of several kernels at one shape, to be compared with each other: timed in turns, now or as recorded.
+
+    NoRecording where they were not recorded together. If a kernel is refused, the error that refused it.
+    """
+    if gpu.backend() != "gpu":
+        return recordings.of_one_suite(kernels, M, N, K, recorded_on)
+    timed, refused = bench_together([at_shape(kernel, M, N, K, gpu.name()) for kernel in kernels], M, N, K)
+    if refused:
+        raise refused[0].error
+    return timed
 
 
 def _sentence(measurement: Measurement) -> str:

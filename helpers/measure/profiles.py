@@ -20,11 +20,6 @@ class Profile:
     counters: Mapping[str, float] = field(hash=False)
     label: str
 
-    def occupancy_limits(self) -> dict[str, int]:
-        """Blocks that each resource leaves room for, under the names of `gpusim.occupancy`."""
-        names = {"blocks": "blocks", "warps": "warps", "registers": "registers", "shared": "shared_mem"}
-        return {name: int(self.counters[f"launch__occupancy_limit_{theirs}"]) for name, theirs in names.items()}
-
     @property
     def occupancy(self) -> float:
         """Theoretical occupancy, 1.0 is 100 %."""

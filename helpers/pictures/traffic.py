@@ -2,7 +2,6 @@
 
 Bytes here are what the threads' loads and stores ask for. What really moves differs both ways: a request moves whole
 32-byte sectors, a broadcast moves its word once for 32 lanes, and caches answer most repeated requests.
-`sectors_per_request` covers the first two, and the simulator's counters are the measure of all formulas.
 """
 
 from __future__ import annotations
@@ -10,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gpusim.devices import FLOAT_BYTES, SECTOR_BYTES, WARP
+from gpusim.devices import FLOAT_BYTES
 
 if TYPE_CHECKING:
-    from gemm_kernels import Kernel
+    pass
 
 
 @dataclass(frozen=True)
@@ -50,14 +49,6 @@ def compulsory(M: int, N: int, K: int, beta: float = 0.0) -> Traffic:
     return tiled(M, N, K, M, N, beta)
 
 
-def requested(kernel: Kernel, M: int, N: int, K: int, beta: float = 0.0) -> Traffic:
-    """What the threads of this kernel ask for of A, B and C. Exact for any size: no kernel loads outside of them.
-
-    Blocks of `stream_k` that share a tile write and read their parts of it, too, which is not in here.
-    """
-    return tiled(M, N, K, *kernel.reuse_tile, beta)
-
-
 def tiled(M: int, N: int, K: int, tile_rows: int, tile_columns: int, beta: float = 0.0) -> Traffic:
     """The traffic of a kernel that computes C in tiles and loads what a tile needs once.
 
@@ -89,39 +80,3 @@ def shared_loads_per_fma(thread_rows: int, thread_columns: int) -> float:
     if thread_rows < 1 or thread_columns < 1:
         raise ValueError(f"A thread computes at least 1 × 1 elements, found {thread_rows} × {thread_columns}.")
     return (thread_rows + thread_columns) / (thread_rows * thread_columns)
-
-
-@dataclass(frozen=True)
-class Sectors:
-    """32-byte sectors of one warp-level request to each matrix, in a kernel that computes one element a thread."""
-
-    A: int
-    B: int
-    C: int
-
-    @property
-    def load_average(self) -> float:
-        """Sectors a request of the main loop, which loads A and B in turn."""
-        return (self.A + self.B) / 2
-
-
-def sectors_per_request(block_x: int, block_y: int, *, x_along: str) -> Sectors:
-    """Sectors of one request, where one thread computes one element and the matrices' rows begin at sector boundaries.
-
-    x_along is the axis of C that threadIdx.x runs along: "rows" (down the rows, the naive kernel) or "columns"
-    (coalesced). A warp is 32 neighbours in the block, x first: a patch of `across` threads in x times `down` threads in
-    y. At one k its lanes need one float of A for each different row (each in a sector of its own), and one of B for
-    each different column (neighbours in memory, eight to a sector).
-    """
-    if block_x * block_y % WARP or (block_x % WARP and WARP % block_x):
-        raise ValueError(
-            f"A block of {block_x} × {block_y} does not cut into equal patches of 32 lanes: use an x that divides "
-            "32 or is a multiple of it, and a multiple of 32 threads."
-        )
-    across = min(block_x, WARP)
-    down = WARP // across
-    if x_along not in ("rows", "columns"):
-        raise ValueError(f"x_along is {x_along!r}, expected 'rows' or 'columns'.")
-    rows, columns = (across, down) if x_along == "rows" else (down, across)
-    sectors_a_row = -(-columns * FLOAT_BYTES // SECTOR_BYTES)
-    return Sectors(A=rows, B=sectors_a_row, C=rows * sectors_a_row)

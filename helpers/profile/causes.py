@@ -21,9 +21,9 @@ import numpy as np
 from gpusim import Captured, InstructionCounts, Recording, SimulatorError, compiler
 from gpusim.compiler import ptx
 from gpusim.compiler.ptx import Register
-from gpusim.counters.sampling import Untouched
 from gpusim.cupy.launch import again
 from gpusim.devices import WARP
+from gpusim.engine.memory import Untouched
 from gpusim.engine.observers import Access, Handlers, Observer, together
 from gpusim.occupancy import occupancy
 from gpusim.symbols.local_accesses import AT_A_CONSTANT

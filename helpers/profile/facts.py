@@ -14,8 +14,8 @@ from gpusim import Captured, Finding, Recording, Report, devices
 from gpusim.checks.checks import Checker
 from gpusim.counters.recorded import LaunchFacts
 from gpusim.counters.recorder import LaunchRecorder
-from gpusim.counters.sampling import Untouched
 from gpusim.devices import SECTOR_BYTES, WARP
+from gpusim.engine.memory import Untouched
 from gpusim.engine.observers import together
 from gpusim.engine.run import Launch as Execution
 from gpusim.errors import StepLimitExceeded
@@ -211,7 +211,7 @@ def _recorded(captured: Captured, launch: Execution, checker: Checker | None) ->
     recorder = LaunchRecorder(run.program, facts, frozenset())
     replace(launch, observers=together(recorder, checker), max_instructions=MOST_INSTRUCTIONS).run()
     recording = Recording("sass")
-    recording.launches.append(recorder.finish(compiled, None))
+    recording.launches.append(recorder.finish(captured))
     return recording
 
 

@@ -20,7 +20,6 @@ the log of the kernels, gemm_kernels/cuda/stream_k.md).
 `profiled`: small kernels timed and profiled, and samples of the ladder while nothing was issued. `timeline`: when the
 host and the GPU did what in the seven steps of a launch (`helpers.measure.host_timeline`).
 `lines`: what warps wait for before the instructions of each line, by Nsight Compute (`helpers.tools.measuring.lines`).
-`stamps`: when each warp of a block begins each stage of an iteration (`helpers.measure.stamps`).
 `reductions`: sums, scans, argmin and histograms beside a copy of memory (`helpers.exercises.reductions`).
 `family`: many small products in one launch, a loop and a graph, and a transformer's layer (`helpers.exercises.family`).
 `source_pairs`: sources that differ in one thing (`helpers.exercises.pairs`).
@@ -147,6 +146,23 @@ def find(kernel: Kernel, M: int, N: int, K: int, gpu: str = devices.DEFAULT.name
         if _same_kernel(row, kernel) and (row.M, row.N, row.K) == (M, N, K):
             return row
     return None
+
+
+def of_one_suite(
+    kernels: Iterable[Kernel], M: int, N: int, K: int, gpu: str = devices.DEFAULT.name
+) -> list[Measurement]:
+    """The measurements of several kernels at one shape by the first suite that timed them all, in turns. NoRecording
+    where none did."""
+    asked = [at_shape(kernel, M, N, K, gpu) for kernel in kernels]
+    for suite in TIMED_SUITES:
+        if not path(gpu, suite).exists():
+            continue
+        rows = [row for row in load(gpu, suite) if (row.M, row.N, row.K) == (M, N, K)]
+        measured = [next((row for row in rows if _same_kernel(row, kernel)), None) for kernel in asked]
+        if None not in measured:
+            return measured  # type: ignore[return-value]
+    names = _listed(dict.fromkeys(kernel.name for kernel in asked))
+    raise NoRecording(f"No suite timed all of these kernels ({names}) at {M}×{N}×{K} on {gpu}. {how_to('sweep')}")
 
 
 def nearest(kernel: Kernel, M: int, N: int, K: int, gpu: str = devices.DEFAULT.name) -> Measurement | None:

@@ -92,7 +92,7 @@ def test_a_wrong_element_is_named_with_its_writer_and_drawn():
     assert wrong, verdict.sentence
     got, expected = (float(number.rstrip(".").replace("\u2212", "-")) for number in wrong.groups())
     assert got == pytest.approx(2 * expected, rel=1e-4)  # shown with six digits
-    assert "\nWhy: Every wrong element has those with k = 0 to 23 twice.\n" in verdict.sentence
+    assert "\nWhy: Every wrong element has the products with k = 0 to 23 twice.\n" in verdict.sentence
     assert verdict.sentence.endswith("in its place the kernel is right.")
     assert verdict.picture.caption.endswith("all in column 5.")
 
@@ -118,6 +118,8 @@ def test_what_a_kernel_prints_is_quoted_once_and_shortened():
         verdict = BETA.check(BETA.solved.replace(SUM, f'{SUM} printf("column %d\\n", col);'))
     assert out.getvalue() == ""
     assert verdict.passed and verdict.sentence.count("column 0") == 8 and "lines more" in verdict.sentence
+    one_line = BETA.check(BETA.solved.replace(SUM, f'{SUM} printf("column %d, ", col);')).sentence
+    assert one_line.count("column 0") == 8 and " …\n" in one_line
 
 
 def test_a_bug_of_the_simulator_is_not_put_down_to_the_learner(monkeypatch):
@@ -310,7 +312,7 @@ def test_verdict_on_a_gpu_shows_measured_beside_predicted_time(monkeypatch):
     line = speed.line(kernel, BETA.solved, BETA.problem)
     assert re.fullmatch(
         r"\nM = N = K = 2048: \S+ [mµ]s \(\S+ to \S+\), predicted for NVIDIA H200; the (?:limit|busiest part) is .+; "
-        r"31 µs, measured here \(NVIDIA H200\)\. Of \d+ .+ that were timed, \d+ lay in so wide a range\.", line
+        r"31 µs, measured here \(NVIDIA H200\)\. A range as wide held \d+ of \d+ .+\.", line
     )  # fmt: skip
     assert launched[0][0] == BETA.solved
     monkeypatch.setattr(speed.gpu, "backend", lambda: "simulator")

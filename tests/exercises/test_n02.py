@@ -21,6 +21,8 @@ def test_lanes_that_take_part_are_counted_in_a_recording(threads, lanes):
 def test_the_place_in_the_line_is_that_of_the_formula():
     assert n02.PLACE_IN_LINE.solved == 5 + 8 * (2 + 4 * 1) == 53
     assert "warp 1, lane 21" in n02.PLACE_IN_LINE.check(53).sentence
+    assert "That is 5 + 8 · 4 · 1." in n02.PLACE_IN_LINE.check(5 + 8 * 2 + 4 * 4).sentence
+    assert "bx · by threads, not bx · bx" in n02.PLACE_IN_LINE.check(5 + 8 * 2 + 8 * 8).sentence
 
 
 @pytest.mark.parametrize(

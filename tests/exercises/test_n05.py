@@ -179,3 +179,20 @@ def test_shared_memory_limits_deep_tiles_but_not_the_solution():
 def test_a_slip_in_a_function_is_named(exercise, changes, reason):
     answered = exercise.judge(exercise.solved.replace("typed", *changes)._function)
     assert answered.passed is False and reason in answered.sentence
+
+
+def test_a_limit_in_parts_of_blocks_is_to_be_rounded_down():
+    parts = BLOCKS_THAT_FIT.solved.replace("parts", ("gpu.shared_bytes_per_sm //", "gpu.shared_bytes_per_sm /"))
+    assert "\nWhy: Rounded down, your answers are right: divide with //" in BLOCKS_THAT_FIT.check(parts).sentence
+
+
+def test_room_that_the_goal_allows_is_no_waste():
+    deep = DEEP_TILES.check(DEEP_TILES.solved.replace("DEPTH 128", "DEPTH 136"))
+    assert deep.passed and "Right, but" not in deep.sentence
+
+
+def test_tiles_left_out_leave_no_requests_that_are_worse():
+    guarded = "k0 + k < K && col < N ? B[(k0 + k) * N + col] : 0.0f"
+    lines = [line for line in DEEP_TILES.solved.splitlines(keepends=True) if not line.strip().startswith("Bs[d + y]")]
+    verdict = DEEP_TILES.check("".join(lines).replace("* Bs[k][x]", f"* ({guarded})"))
+    assert verdict.passed and "clock cycles on average" not in verdict.sentence

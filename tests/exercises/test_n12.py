@@ -38,3 +38,18 @@ def test_unforeseen_map_is_answered_by_its_merged_load_and_lanes(row, column, la
 
 def test_any_map_without_a_merged_load_is_accepted():
     assert UNMERGED.check(with_map("lane % 4", "(lane / 4 + lane % 4) % 8")).passed is True
+
+
+@pytest.mark.parametrize(
+    ("order", "asked"),
+    [
+        (
+            [(y, x) for y in (0, 2, 4, 6, 1, 3, 5, 7) for x in range(4)],
+            "FMA 0 asks the even bank for 3 registers at once",
+        ),
+        ([(y, x) for x in (3, 2, 1, 0) for y in range(8)], "FMA 1 asks the odd bank for 2 .* still owes one"),
+    ],
+)
+def test_unforeseen_order_is_answered_by_the_bank_that_stops_it(order, asked):
+    verdict = exercises.get("fma_order").check(lambda: order)
+    assert verdict.passed is False and re.search(f"Why: {asked}", verdict.sentence)

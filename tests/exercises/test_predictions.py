@@ -16,7 +16,7 @@ WITHOUT_PICTURE = {
     ("01", "predict_flops"),
     ("01", "predict_slack"),  # the table behind it is the answer
     ("03", "predict_gap"),  # likewise
-    ("06", "predict_speed"),
+    ("06", "predict_small"),  # likewise
     ("13", "predict_legal"),
     ("16", "predict_bits"),
     ("17", "predict_length"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from helpers import exercises
-from helpers.exercises.framework import products, reasons, text_slips
+from helpers.exercises.framework import contents, products, reasons, text_slips
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.probes import CannotProbe, Probe
 from helpers.exercises.framework.problems import Case
@@ -70,7 +70,7 @@ def test_a_kernel_that_does_not_run_to_its_end_cannot_be_asked():
     ("line", "reason"),
     [
         ("if (beta = 0) x = 1;", "= assigns: the condition sets"),
-        ("__syncthreads;", "without () there is no barrier"),
+        ("__syncthreads;", "Without () there is no barrier"),
         ("for (int i = 0; i < f(3); ++i);", "its whole body"),
         ("if (row < M && col < N);", "is all that depends"),
         ("sum =+ a;", "=+ assigns"),
@@ -160,7 +160,7 @@ def test_names_that_changed_places_are_said_to_have():
     rows = "const int row = blockIdx.x * blockDim.x + threadIdx.x", "int row = blockIdx.y * blockDim.y + threadIdx.y"
     cols = "const int col = blockIdx.y * blockDim.y + threadIdx.y", "int col = blockIdx.x * blockDim.x + threadIdx.x"
     sentence = naive.check(naive.solved.replace(*rows).replace(*cols)).sentence
-    assert "in this launch x counts the rows" in sentence and "row and col have changed places" in sentence
+    assert "x and y trade places: here x is the row index" in sentence
 
 
 def test_a_right_kernel_that_loads_in_many_sectors_is_remarked():
@@ -210,6 +210,11 @@ def test_a_race_in_a_tree_is_not_explained_by_another_round():
     assert sentence.count("Why") == 1 and "Put __syncthreads()" not in sentence
 
 
+def test_an_element_that_has_nothing_of_an_input_is_counted():
+    assert contents._counts(lambda values: 0.0, (5, 3), 0, 1.0, 0).tolist() == [0] * 5
+    assert contents._counts(lambda values: values[2, 0], (5, 3), 0, 1.0, 1).tolist() == [0, 0, 1, 0, 0]
+
+
 def test_a_length_of_several_factors_is_not_named():
     assert reasons._row_and_column("(y + 1) * N + x") == ("y + 1", "N", "x")
     assert reasons._row_and_column("lane / L * 3 * L + lane % L") is None
@@ -217,7 +222,14 @@ def test_a_length_of_several_factors_is_not_named():
 
 def test_a_loop_without_its_barrier_is_named():
     sentence = exercises.get("block_tree").check(TREE.replace("__syncthreads();  // second", "")).sentence
-    assert "Why: No barrier is in the loop of line 7" in sentence, sentence
+    assert "Why: With __syncthreads(); behind line 8 the kernel is right." in sentence, sentence
+
+
+def test_a_pointer_is_not_an_access_before_its_condition():
+    wide = exercises.get("wide")
+    assert "to[j] = sums[i][j]" in wide.solved
+    sentence = wide.check(wide.solved.replace("to[j] = sums[i][j]", "to[i] = sums[i][j]")).sentence
+    assert "float *to = &C[" in sentence and "must come first" not in sentence, sentence
 
 
 def test_a_barrier_behind_a_return_is_refused():

@@ -1,6 +1,14 @@
 """A small change that makes a wrong kernel right: it is said only if it was tried, and few are tried."""
 
-from helpers.exercises.framework.repairs import MOST, explained
+import re
+
+import pytest
+
+from helpers import exercises
+from helpers.exercises.framework.exercise import KernelExercise
+from helpers.exercises.framework.repairs import MOST, code, explained, with_names_of
+
+KERNELS = [exercise for exercise in exercises.EXERCISES if isinstance(exercise, KernelExercise)]
 
 SOLUTION = """
 __shared__ float As[T][T];
@@ -40,6 +48,20 @@ def test_names_of_ones_own_are_no_obstacle():
     wrong = SOLUTION.replace("row", "mine").replace("threadIdx.y", "threadIdx.x")
     sentence = said(wrong, "mine = blockIdx.y * T + threadIdx.y;")
     assert sentence.startswith("In line 3, `const int mine = blockIdx.y * T + threadIdx.x;`: with ")
+
+
+def test_a_right_line_in_names_of_ones_own_is_not_changed():
+    wrong = SOLUTION.replace("const int row", "int mine").replace("row", "mine").replace(" + k0", "")
+    sentence = said(wrong, "A[mine * K + k0 + x]", "int mine = blockIdx.y * T + threadIdx.y;")
+    assert sentence == "In line 4, `A[mine * K + x]`: with `A[mine * K + k0 + x]` in its place the kernel is right."
+
+
+@pytest.mark.parametrize("exercise", KERNELS, ids=lambda exercise: exercise.name)
+def test_a_solution_is_read_with_the_names_of_a_source(exercise):
+    declared = set(re.findall(r"\b(?:int|unsigned|float|double)\s+(\w+)\s*=[^;]*;", exercise.solved))
+    own = re.sub(r"(?<![\w.])\w+", lambda word: f"my_{word[0]}" if word[0] in declared else word[0], exercise.solved)
+    read = with_names_of(own.replace("const int", "int"), exercise.solved)
+    assert list(map(code, read.splitlines())) == list(map(code, own.splitlines()))
 
 
 def test_a_missing_barrier_has_its_place():

@@ -526,10 +526,3 @@ def test_no_time_is_predicted_for_copies_in_bulk():
         kernel_of(launch)(launch.grid, launch.block, tuple(launch.make_arguments()), shared_mem=launch.shared_bytes)
     with pytest.raises(gpusim.SimulatorError, match="put_by_all cannot be predicted: it copies in bulk"):
         cycles.predict(recording)
-
-
-def test_sectors_that_copies_in_bulk_touch_are_counted_once():
-    launch = LAUNCHES["fetch 128 bytes at 16 to 0, 1 x 0"]
-    with gpusim.record(level="sass", unique_sectors=True) as recording:
-        kernel_of(launch)(launch.grid, launch.block, tuple(launch.make_arguments()), shared_mem=launch.shared_bytes)
-    assert recording.unique_sectors("in") == 3 * 5  # 16 to 144 of each block's part

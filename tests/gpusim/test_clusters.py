@@ -189,12 +189,6 @@ def test_a_cluster_of_more_than_8_blocks_is_refused():
         launched("out[0] = 1;", grid=9, dims="__cluster_dims__(9)")
 
 
-def test_sampled_blocks_would_wait_for_others():
-    launch = LAUNCHES["neighbours"]
-    with gpusim.record(blocks="sampled"), pytest.raises(gpusim.SimulatorError, match="together in clusters"):
-        kernel_of(launch)(launch.grid, launch.block, tuple(launch.make_arguments()))
-
-
 def test_without_clusters_rank_0_is_the_blocks_own_shared_memory(level):
     out = launched("out[32 * blockIdx.x + threadIdx.x] = c.map_shared_rank(s, 0)[threadIdx.x];", dims="", level=level)
     np.testing.assert_array_equal(out.reshape(2, 32), 100 * np.arange(2)[:, None] + np.arange(32))

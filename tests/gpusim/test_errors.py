@@ -442,6 +442,13 @@ def test_a_trap(module):
     )
 
 
+def test_a_trap_of_the_compiler_is_not_the_learners():
+    module = gpusim.RawModule(code='extern "C" __global__ void lost(int i) {\n    float *room;\n    room[i] = 0.0f;\n}')
+    with pytest.raises(errors.DeviceAssertion, match="a trap that the compiler put there") as error:
+        module.get_function("lost")((1,), (1,), (np.int32(0),))
+    assert "a pointer that is never set" in str(error.value) and "__trap" not in str(error.value)
+
+
 def test_printf_prints_as_c_does(module, capsys):
     module.get_function("talking")(1, 3, (I32([42]),))
     assert capsys.readouterr().out == (
@@ -483,10 +490,7 @@ def test_a_recording_says_what_it_does_not_have(module):
         return str(caught.value)
 
     assert message(lambda: recorded(level="cubin")) == "level='cubin': choose 'auto', 'sass' or 'ptx'."
-    assert (
-        message(lambda: recorded(blocks="some"))
-        == "blocks='some': name blocks as [(x, y), …], or say 'all' or 'sampled'."
-    )
+    assert message(lambda: recorded(blocks="some")) == "blocks='some': name blocks as [(x, y), …], or say 'all'."
     assert message(lambda: recorded(blocks=[(5,)])) == (
         "record(blocks=…) names block (5, 0, 0), but scale was launched with grid (2, 1, 1)."
     )

@@ -83,7 +83,9 @@ def test_what_cannot_be_pickled_says_what_to_do_instead(module):
     x = np.zeros(40, F32)
     with gpusim.record() as recording:
         add(module, x)
-    for thing, advice in ((recording, "recording.save"), (module.get_function("add"), "compile it there")):
+    compile_it = "compile it there"
+    things = ((recording, "Record the launch again"), (module.get_function("add"), compile_it), (module, compile_it))
+    for thing, advice in things:
         for make in (pickle.dumps, copy.deepcopy):
             with pytest.raises(gpusim.SimulatorError, match=advice):
                 make(thing)

@@ -7,9 +7,8 @@ from helpers.measure.profiles import driver_answers, ladder, profile
 from helpers.recordings import NoRecording
 
 
-def test_profile_names_limits_as_the_model_and_its_origin():
+def test_profile_says_its_occupancy_and_its_origin():
     profiled = profile(get("block_tile_2d"), 1024, 1024, 1024)
-    assert profiled.occupancy_limits() == {"blocks": 32, "warps": 8, "registers": 2, "shared": 7}
     assert profiled.occupancy == 0.25
     assert profiled.label == "recorded on NVIDIA H200 by Nsight Compute"
 

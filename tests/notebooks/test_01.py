@@ -11,14 +11,9 @@ from helpers.exercises import n01
 from helpers.pictures import traffic
 from helpers.pictures.roofline import model as roofline
 from helpers.pictures.roofline.explorer import point_of
-from tests.notebooks.support import H200, answered, cells, linked_terms, prose, said
+from tests.notebooks.support import H200, answered, cells, prose, said
 
 ADA = devices.get("RTX 6000 Ada")
-
-
-def test_it_links_the_terms_that_it_explains_to_the_glossary():
-    terms = {"FLOP", "cache lines", "roof", "ridge", "arithmetic intensity"}
-    assert terms <= linked_terms("01")
 
 
 def test_the_product_by_hand_is_right_and_its_work_is_counted():
@@ -48,7 +43,7 @@ def test_the_ridge_and_the_intensities_are_those_of_the_model():
 
 def test_memory_is_the_limit_at_the_depth_that_is_said():
     def bound(device: devices.Device, K: int) -> str:
-        return roofline.bound(device, traffic.compulsory(4096, 4096, K).intensity)
+        return roofline.fastest_time(device, 4096, 4096, K).bound
 
     ada, h200 = said("01", r"limit at K = (\d+) already\. On the H200 arithmetic is, even at K = (\d+)")
     assert [bound(ADA, K) for K in (2 * ada, ada)] == ["compute", "memory"] and bound(H200, h200) == "compute"

@@ -6,12 +6,7 @@ from gemm_kernels import get
 from gpusim import devices
 from helpers import course, recordings
 from helpers.exercises.n02.blanks import BLOCK
-from tests.notebooks.support import cells, linked_terms, prose, said
-
-
-def test_it_links_the_terms_that_it_explains_to_the_glossary():
-    terms = {"linear id", "lane", "warp", "column-major"}
-    assert terms <= linked_terms("02")
+from tests.notebooks.support import cells, prose, said
 
 
 def test_half_full_warps_are_half_as_fast_within_a_few_per_cent():

@@ -8,7 +8,7 @@ import pytest
 from gemm_kernels import get
 from gpusim.counters import counting
 from helpers.pictures.block_shapes import facts as block_shapes
-from tests.notebooks.support import cells, counters, linked_terms, prose, said, sources
+from tests.notebooks.support import cells, counters, prose, said, sources
 
 LANE = np.arange(8)
 ROW_OF_FLOATS = 16  # of the matrices that are counted by hand
@@ -21,11 +21,6 @@ def sectors(index: np.ndarray) -> int:
 
 def recorded(name: str) -> block_shapes.BlockShape:
     return block_shapes.counted(get(name), (32, 8), 2048)
-
-
-def test_it_links_the_terms_that_it_explains_to_the_glossary():
-    terms = {"request", "sectors", "broadcast", "coalesced", "cache lines", "tag"}
-    assert terms <= linked_terms("03")
 
 
 def test_eight_lanes_by_hand_touch_the_sectors_of_the_text():

@@ -10,7 +10,7 @@ from gpusim import Recording
 from helpers import run
 from helpers.measure.states import states
 from helpers.pictures import traffic
-from tests.notebooks.support import H200, cells, gain, linked_terms, prose, said
+from tests.notebooks.support import H200, cells, gain, prose, said
 
 SHARED = get("shared_memory")
 FMAS = "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"
@@ -27,11 +27,6 @@ def long_loop() -> Recording:
 
 def per_fma(unit: str, op: str) -> float:
     return long_loop().total(unit, "shared", op) / (long_loop().counters[FMAS] / 32 * 1024 / 1025)
-
-
-def test_it_links_the_terms_that_it_explains_to_the_glossary():
-    terms = {"shared memory", "tile", "phase", "barrier", "race", "sanitizer", "FMA", "wavefronts"}
-    assert terms <= linked_terms("04")
 
 
 def test_two_steps_by_hand_are_right_and_add_up_to_the_product():
@@ -109,7 +104,7 @@ def test_tiles_of_one_and_of_all_are_the_two_limits_of_the_rule():
 
 def test_asked_for_is_the_formula_in_the_text():
     assert "**M · N · (2K + 1)**" in prose("04")
-    asked = traffic.requested(get("coalesced"), 4096, 4096, 4096).total
+    asked = traffic.tiled(4096, 4096, 4096, 1, 1).total
     assert asked == 4 * 4096 * 4096 * (2 * 4096 + 1) and f"{asked / 1e9:.1f}" == "549.8"
 
 

@@ -1,5 +1,6 @@
 """Notebook 06: the numbers in its prose are those of the compiler and the model, its claims those of the recordings."""
 
+import math
 from collections import Counter
 
 import pytest
@@ -11,17 +12,12 @@ from helpers.exercises import pairs
 from helpers.pictures.patch.places_figure import Block
 from helpers.pictures.traffic import shared_loads_per_fma
 from helpers.pictures.vector_width.facts import lines_of
-from tests.notebooks.support import H200, counters, linked_terms, said, speeds
+from tests.notebooks.support import H200, counters, said, speeds
 
 SHARED, ONE_D, TWO_D = (get(name) for name in ("shared_memory", "block_tile_1d", "block_tile_2d"))
 FFMA = "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"
 SIZES = {"BM": 64, "BN": 64, "BK": 8, "TM": 4, "TN": 4}
 WAVEFRONTS = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
-
-
-def test_it_links_the_terms_that_it_explains_to_the_glossary():
-    terms = {"fragment", "patch", "inner product", "outer product", "SASS", "unrolling", "spills", "local memory"}
-    assert terms <= linked_terms("06")
 
 
 def test_the_strip_by_hand_is_the_sum_that_its_table_says():
@@ -108,16 +104,14 @@ def test_wavefronts_per_fma_and_operations_per_cycle_are_counted():
     assert each == pytest.approx(1.56, abs=0.005) and round(64 / each) == operations
 
 
-def test_options_of_the_speed_prediction_match_their_reasons():
-    gflops = speeds(4096)
-    assert round(2 * gflops["block_tile_2d"] / gflops["shared_memory"]) / 2 == 3.5
-    assert 8 * gflops["shared_memory"] > H200.peak_fp32_gflops
-    assert round(gflops["shared_memory"] / gflops["coalesced"], 1) == 1.4
-    waves = {
-        name: sum(counters(name)[WAVEFRONTS.format(op)] for op in ("ld", "st"))
-        for name in ("shared_memory", "block_tile_2d")
-    }
-    assert round(waves["shared_memory"] / waves["block_tile_2d"]) == 5
+def test_options_of_the_small_prediction_match_their_reasons():
+    small = exercises.n06.SMALL
+    gflops = [recordings.gflops(kernel, small, small, small).gflops for kernel in (SHARED, TWO_D)]
+    assert gflops[1] / gflops[0] == pytest.approx(1 / 4, rel=0.05)
+    assert [math.prod(kernel.grid(small, small)) for kernel in (SHARED, TWO_D)] == [64, 4]
+    assert round(speeds(4096)["block_tile_2d"] / speeds(4096)["shared_memory"], 1) == 3.6
+    prediction = exercises.n06.predict_small()
+    assert prediction.answer == "a quarter as fast" and "64 blocks" in prediction.reasons[prediction.answer]
 
 
 def recorded(side: int, depth: int, wide: int = 0) -> float:

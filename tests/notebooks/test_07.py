@@ -19,7 +19,7 @@ from helpers.pictures.mix import facts as mix
 from helpers.pictures.warp_states import facts as warp_states
 from helpers.profile import profile
 from helpers.profile.__main__ import main
-from tests.notebooks.support import H200, linked_terms, prose, said, sources, speeds
+from tests.notebooks.support import H200, prose, said, sources, speeds
 
 SIZE = 2048
 NAMES = ("shared_memory", "block_tile_1d", "block_tile_2d")
@@ -33,11 +33,6 @@ def bars():
 @pytest.fixture(scope="module")
 def predictions():
     return {name: cycles.predict(get(name).launch(SIZE, SIZE, SIZE)) for name in NAMES}
-
-
-def test_it_links_the_terms_that_it_explains_to_the_glossary():
-    terms = {"k-step", "profile", "stall reason", "scoreboard", "throttle", "predicted time"}
-    assert terms <= linked_terms("07")
 
 
 def test_k_step_has_the_questions_fmas_and_cycles():
@@ -95,7 +90,7 @@ def test_shared_memory_waits_for_its_queue_2d_tile_for_the_core(bars):
     first, last = bars["shared_memory"], bars["block_tile_2d"]
     assert first.largest == "mio_throttle" and last.largest == "dispatch_stall"
     assert last.waits["mio_throttle"] < 0.05 * first.waits["mio_throttle"] and last.other < first.other / 4
-    assert max(last.waits.values()) < last.total / 4  # no single change halves the time
+    assert max(last.parts.values()) < last.total / 2  # no part is half of the bar
 
 
 def test_the_queue_to_shared_memory_is_full_most_of_the_time(bars):
@@ -118,10 +113,16 @@ def test_predicted_bars_match_recorded_but_where_the_text_says(bars, predictions
     assert mine["mio_throttle"] == pytest.approx(3 / 5 * theirs["mio_throttle"], rel=0.1)
 
 
+def test_eight_sums_wait_longer_for_global_memory():
+    slow, _, eight, _ = (launch.parts["long_scoreboard"] for launch in n07.changes())
+    reason = n07.predict_change().reasons[n07.EIGHT]
+    assert f"{eight:.0f} µs for global memory on average, in place of {slow:.0f}" in reason and eight > 1.4 * slow
+
+
 def test_page_has_the_parts_of_the_bar_and_the_costliest_lines():
     page = profile(get("block_tile_2d").launch(SIZE, SIZE, SIZE))
     assert page.prediction.kind == "shared"
-    (micros,) = said("07", r"(\d+) µs were recorded, just outside the range")
+    (micros,) = said("07", r"Recorded were (\d+) µs, just outside the range")
     assert micros == round(2e-3 * SIZE**3 / speeds(SIZE)["block_tile_2d"])
     assert 1 < micros / (1e3 * page.prediction.range_ms[1]) < 1.02
     products, tile = page.hot[:2]

@@ -14,15 +14,10 @@ from helpers.pictures.bank_board.facts import places
 from helpers.pictures.bank_board.tile_store import Tile, tile_access
 from helpers.pictures.budget import facts as budget
 from helpers.pictures.load_to_use.facts import load_to_use
-from tests.notebooks.support import SIZES, answered, counters, gain, linked_terms, prose, said
+from tests.notebooks.support import SIZES, answered, counters, gain, prose, said
 
 WAVES = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
 FFMA = "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"
-
-
-def test_it_links_the_terms_that_it_explains_to_the_glossary():
-    terms = {"wavefront", "banks", "bank conflict", "broadcast", "padding", "swizzle", "exclusive or"}
-    assert terms <= linked_terms("08")
 
 
 def test_banks_of_the_tables_by_hand_are_those_of_their_words():

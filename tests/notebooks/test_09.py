@@ -12,7 +12,7 @@ from helpers.exercises import n09, pairs
 from helpers.measure.states import states
 from helpers.pictures.budget import facts as budget
 from helpers.pictures.vector_width.facts import WIDTHS, Copy, moves_of, way_of
-from tests.notebooks.support import H200, answered, counters, gain, linked_terms, said, speeds
+from tests.notebooks.support import H200, answered, counters, gain, said, speeds
 
 GUARDED_LOOP = '''my_loop = """    if (K % 4 == 0)
         for (; k < K; k += 4) {
@@ -21,11 +21,6 @@ GUARDED_LOOP = '''my_loop = """    if (K % 4 == 0)
             acc += v.z * B[(k + 2) * N + col] + v.w * B[(k + 3) * N + col];
         }
     for (; k < K; ++k) acc += a[k] * B[k * N + col];'''
-
-
-def test_it_links_the_terms_that_it_explains_to_the_glossary():
-    terms = {"vector load", "aligned"}
-    assert terms <= linked_terms("09")
 
 
 def test_what_a_learner_writes_in_an_exercise_reaches_its_check():

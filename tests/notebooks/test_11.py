@@ -15,17 +15,12 @@ from helpers.pictures.budget import facts as budget
 from helpers.pictures.hierarchy import explorer as hierarchy
 from helpers.pictures.hierarchy.explorer import LANE_MAPS, ZIGZAG
 from helpers.pictures.hierarchy.facts import levels_of
-from tests.notebooks.support import H200, answered, counters, gain, linked_terms, prose, said, sources
+from tests.notebooks.support import H200, answered, counters, gain, prose, said, sources
 
 LOADS = "smsp__sass_inst_executed_op_shared_ld.sum"
 WAVES = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
 FMAS = "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"
 MOVED = "l1tex__t_{}_pipe_lsu_mem_global_op_ld.sum"
-
-
-def test_it_links_the_terms_that_it_explains_to_the_glossary():
-    terms = {"warp tile", "lane map"}
-    assert terms <= linked_terms("11")
 
 
 @pytest.mark.parametrize(

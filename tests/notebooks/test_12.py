@@ -15,7 +15,7 @@ from helpers.pictures.bank_board.facts import shared_accesses
 from helpers.pictures.ladder.facts import UPPER_RUNGS, ladder_of
 from helpers.pictures.register_file.model import asked_of, banks, lost_cycles
 from helpers.pictures.register_file.write_port import collisions
-from tests.notebooks.support import H200, answered, linked_terms, prose, said, sources
+from tests.notebooks.support import H200, answered, prose, said, sources
 
 PEAK = H200.peak_fp32_gflops / 1000
 
@@ -23,10 +23,6 @@ PEAK = H200.peak_fp32_gflops / 1000
 def gain(new, old):
     """How much faster one row of the recording is than another, as a share."""
     return new.tflops / old.tflops - 1
-
-
-def test_it_links_the_terms_that_it_explains_to_the_glossary():
-    assert {"register banks", "reuse cache", "write port"} <= linked_terms("12")
 
 
 def test_what_a_learner_writes_in_an_exercise_reaches_its_check():

@@ -21,7 +21,6 @@ from tests.notebooks.support import (
     cells,
     counters,
     gain,
-    linked_terms,
     prose,
     said,
     sources,
@@ -31,11 +30,6 @@ from tests.notebooks.support import (
 
 SQUARES, OTHERS = suite("ladder"), suite("shapes")
 MOVED = "l1tex__t_{}_pipe_lsu_mem_global_op_ld.sum"
-
-
-def test_it_links_the_terms_that_it_explains_to_the_glossary():
-    terms = {"quartiles", "geometric mean", "split-K", "epilogue", "staged epilogue", "rasterization"}
-    assert terms <= linked_terms("14")
 
 
 @pytest.mark.parametrize(

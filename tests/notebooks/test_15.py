@@ -264,10 +264,10 @@ def test_attention_by_tiles_is_the_direct_one(tile):
 
 def test_rasterized_changes_four_things():
     before, after = (tensor.get(name) for name in ("mma_ping_pong", "mma_rasterized"))
-    changed = {name for name, value in after.params.items() if before.params[name] != value}
+    changed = {name for name in after.params if before.params[name] != after.params[name]}
     assert changed == {"BN", "WN"}  # the tile of a block, and that of a warp
     orders = ("GROUP", "NI - 1 - n")  # of blocks, and of products
-    assert [order in one.source for one in (before, after) for order in orders] == [False, False, True, True]
+    assert [order in kernel.source for kernel in (before, after) for order in orders] == [False, False, True, True]
     assert "*mma_rasterized* changes four things" in prose("15")
 
 

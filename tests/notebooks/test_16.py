@@ -9,15 +9,7 @@ from helpers import exercises
 from helpers.exercises import reductions
 from helpers.pictures.shuffle import explorer as shuffle
 from helpers.pictures.tree import explorer as tree
-from tests.notebooks.support import linked_terms, prose, said, sources
-
-TERMS = {
-    "atomic operation", "divergence", "fence", "identity element", "mask", "reduction", "scan", "shuffle", "vote",
-}  # fmt: skip
-
-
-def test_it_links_the_terms_that_it_explains_to_the_glossary():
-    assert linked_terms("16") >= TERMS
+from tests.notebooks.support import prose, said, sources
 
 
 def test_the_tree_by_hand_adds_what_it_shows():

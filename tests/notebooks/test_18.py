@@ -13,14 +13,10 @@ from helpers.exercises.n18.questions import PRODUCTS, rivals_of
 from helpers.exercises.transformer import Sizes, parts
 from helpers.pictures.operands.facts import Member, moved
 from helpers.pictures.scales import model
-from tests.notebooks.support import H200, linked_terms, prose, said, sources
+from tests.notebooks.support import H200, prose, said, sources
 
 RECORDED = family.recorded(H200.name)
 ROWS = recordings.raw(H200.name, PRODUCTS)["rows"]
-
-
-def test_it_links_the_terms_that_it_explains_to_the_glossary():
-    assert linked_terms("18") >= {"leading dimension", "CUDA graph", "implicit GEMM"}
 
 
 def test_the_table_by_hand_says_where_elements_lie():

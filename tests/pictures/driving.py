@@ -24,7 +24,7 @@ def drive(explorer: Any, monkeypatch: pytest.MonkeyPatch, settings: int = 50, se
     monkeypatch.setattr(theme.Figure, "png", lambda drawn: PNG)
     before, seen = _living_figures(), Counter[str]()
     for control in explorer.controls:
-        for setting in moving.ends(control):
+        for setting in moving.spread(control):
             seen[moving.move(explorer, control, setting)] += 1
     seen.update(moving.random_moves(explorer, settings, seed))
     assert _living_figures() <= before

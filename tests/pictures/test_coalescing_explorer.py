@@ -16,7 +16,6 @@ from helpers.pictures.coalescing.explorer import BLOCK_DIMS, Choice
 from helpers.pictures.coalescing.facts import warp_access
 from helpers.pictures.speeds import predicted
 from helpers.pictures.widgets import STATIC_NOTE
-from helpers.tools.bench import explorers as bench
 
 
 @pytest.fixture
@@ -154,12 +153,6 @@ def test_static_twin_shows_speed_only_for_recorded_widths():
     texts = [text.get_text() for text in coalescing.small_multiples(settings).axes[0].texts]
     assert texts.count("not timed") == 1
     assert "128\u00a0columns" in texts and "100\u00a0columns" in texts
-
-
-def test_the_benchmark_moves_every_control():
-    moves = list(bench.coalescing_moves(positions=1))
-    assert {move.control for move in moves} == {"warp", "k", "block_x", "block_y", "width", "kernel"}
-    assert all(move.milliseconds > 1 for move in moves)
 
 
 def test_on_a_gpu_the_chosen_shape_can_be_measured_here(monkeypatch):

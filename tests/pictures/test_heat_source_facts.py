@@ -26,7 +26,7 @@ def test_it_is_called_as_the_kernel_or_as_it_is_asked_to_be(recording):
 
 def test_it_says_how_many_blocks_of_the_grid_were_executed(recording):
     costs = source_costs(recording)
-    assert (costs.blocks, costs.executed, costs.sampled) == (6, 2, False)
+    assert (costs.blocks, costs.executed) == (6, 2)
 
 
 def test_line_has_the_requests_of_the_executed_blocks(recording):

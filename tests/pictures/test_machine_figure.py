@@ -62,7 +62,7 @@ def test_the_picture_names_sizes_and_owners(h200):
         "60\u00a0MB",
         "141\u00a0GB",
         "one thread",
-        "of a block",
+        "the threads of blocks",
     ):
         assert part in text
 

@@ -60,11 +60,6 @@ def test_a_learners_mistake_is_shown_as_the_compilers_message():
     assert "x" in explorer.stage.sentence.value and "undefined" in explorer.stage.sentence.value
 
 
-def test_the_static_twin_covers_all_limiters_of_the_ladder():
-    drawn = occupancy.small_multiples(("naive", "shared_memory"))
-    assert drawn.caption.startswith("From")
-
-
 def test_recorded_kernels_show_recorded_learners_predicted_speed():
     assert "recorded on NVIDIA H200" in occupancy.explore(kernel="naive").later()()
     mine = OwnKernel(get("naive").source.replace("naive", "mine"), "sgemm_mine", (16, 16))

@@ -5,9 +5,8 @@ import pytest
 
 from gpusim import devices
 from gpusim.occupancy import DoesNotFit, occupancy
-from helpers.pictures import theme
 from helpers.pictures.occupancy import figure as picture
-from helpers.pictures.occupancy.figure import filling, occupancy_figure, occupancy_rows_figure
+from helpers.pictures.occupancy.figure import filling, occupancy_figure
 
 H200 = devices.get("H200")
 
@@ -101,13 +100,3 @@ def test_ordinals():
     assert [picture.ordinal(n) for n in (1, 3, 11, 12, 21, 22, 33)] == [
         "first", "third", "11th", "12th", "21st", "22nd", "33rd"
     ]  # fmt: skip
-
-
-def test_rows_compare_kernels_and_name_the_extremes():
-    drawn = occupancy_rows_figure([filled(256, 96, 8192), filled(1024, 32, 0)], "two")
-    assert drawn.caption.startswith(
-        "From 25\u202f% (a kernel, registers) to 100\u202f% (a kernel, warps and registers)"
-    )
-    assert len([text for text in drawn.axes[0].texts if text.get_color() == theme.TROUBLE]) == 3
-    with pytest.raises(ValueError, match="at least one"):
-        occupancy_rows_figure([], "none")

@@ -58,13 +58,6 @@ def test_whatever_the_layout_a_thread_reads_the_same_elements(name):
     assert sorted(k.tolist()) == sorted(k_of_b.tolist()) == sorted(4 * list(range(8, 16)))
 
 
-def test_word_is_found_by_its_element_and_the_other_way_round():
-    phase = staged_phases(record(get("transposed").replace(**SMALL), 64))[0]
-    word = phase.word_of("A", 3 * 64 + 5)
-    assert phase.word_of("A", 4 * 64 + 5) == word + 1  # transposed: rows are neighbours
-    assert phase.word_of("A", 60) == -1
-
-
 LATER = """
 extern "C" __global__ void later(int M, int N, int K, float alpha, const float *A, const float *B, float beta,
                                  float *C) {

@@ -6,7 +6,7 @@ import pytest
 from gemm_kernels import get
 from helpers.pictures.tuning import facts as landscape
 from helpers.pictures.tuning.model import predict
-from tests.pictures.facts_data import H200, MEASURED, SEARCH, measured
+from tests.pictures.facts_data import H200, MEASURED, SEARCH
 
 
 def test_cell_is_the_best_over_all_other_parameters():
@@ -38,14 +38,6 @@ def test_speeds_come_from_the_recorded_search(searched):
     assert best == {128 * 256: SEARCH[0].gflops, 128 * 128: SEARCH[1].gflops}
     assert any(configuration.params["BK"] == 64 for configuration in data.legal)
     assert len(data.configurations) == len(landscape.space()) + 1
-
-
-def test_pair_is_a_configuration_measured_with_both_values(searched, monkeypatch):
-    deeper = [*SEARCH, measured(6.0, BM=128, BN=128, BK=8, WM=64, WN=32, TM=8, TN=8, STAGES=3)]
-    monkeypatch.setattr(landscape.recordings, "load", lambda gpu, suite=None: deeper)
-    ((others, two, three),) = landscape.pairs(H200.name, 4096, "STAGES", 2, 3)
-    assert (two, three) == (SEARCH[1].gflops, deeper[-1].gflops)
-    assert others == {name: value for name, value in SEARCH[1].params.items() if name != "STAGES"}
 
 
 def test_the_space_holds_the_first_guess():

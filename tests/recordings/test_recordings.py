@@ -7,7 +7,7 @@ import pytest
 from gemm_kernels import LADDER, UPPER, at_shape, autotuned, get
 from gpusim import devices
 from helpers import recordings
-from helpers.measure import Measurement, Timing, geometric_mean, performance
+from helpers.measure import Measurement, Timing, geometric_mean, one_run, performance
 from helpers.measure.provenance import code_sha256
 from helpers.recordings.suites import (
     LADDER_SIZES,
@@ -329,3 +329,12 @@ def test_counters_are_read_from_ncus_table_launch_by_launch():
     )
     assert parse(text) == [{first: 1234, second: 99.5}, {first: 5, second: 6}]
     assert parse("==ERROR== ERR_NVGPUCTRPERM") == []
+
+
+def test_speeds_to_compare_are_those_of_one_suite():
+    size, suite = 2048, {row.time for row in recordings.load(suite="sweep")}
+    pair = [get("double_buffered", BLOCKS=blocks) for blocks in (1, 2)]
+    assert all(speed.time in suite for speed in one_run(pair, size, size, size))
+    assert performance(pair[1], size, size, size).measurement.time not in suite  # it is in the first suite, too
+    with pytest.raises(recordings.NoRecording, match="No suite timed all of these kernels"):
+        one_run(pair, size, size, size - 1)

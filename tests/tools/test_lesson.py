@@ -12,10 +12,13 @@ from helpers.tools.notebooks.lesson import estimated, lesson, table, visible_pyt
 COUNTED = {number: lesson(plan.course().notebook(number)) for number in plan.course().numbers}
 CUDA = {number: 12 for number in COUNTED if number >= "02"}  # at least; notebooks 00 and 01 only prepare
 # Minutes that readers took for the path, and with what is optional: they read at 130 words a minute, wrote every blank
-# with its slips, and opened the hints that they needed. One reading, or two.
+# with its slips, and opened the hints that they needed.
 READ = {
-    "00": [(33, 33), (37, 37)], "01": [(35, 35), (30, 30)], "02": [(61, 66), (59, 59)], "03": [(54, 54), (50, 50)],
-    "04": [(77, 87), (70, 70)], "05": [(62, 62), (60, 60)], "06": [(64, 64), (67, 67)], "07": [(58, 58), (51, 51)],
+    "00": [(33, 33), (37, 37), (41, 41), (42, 42)], "01": [(35, 35), (30, 30), (41, 47)],
+    "02": [(61, 66), (59, 59), (82, 90), (80, 86)], "03": [(54, 54), (50, 50), (57, 57), (60, 60)],
+    "04": [(77, 87), (70, 70), (79, 89), (82, 94)],
+    "05": [(62, 62), (60, 60), (74, 74), (75, 75)], "06": [(64, 64), (67, 67), (62, 62)],
+    "07": [(58, 58), (51, 51)],
     "08": [(68, 76), (61, 68)], "09": [(59, 59), (58, 58)], "10": [(64, 82), (66, 81)], "11": [(70, 75), (70, 74)],
     "12": [(60, 60), (57, 57)], "13": [(70, 75), (66, 71)], "14": [(69, 78)], "15": [(70, 70), (64, 64)],
     "16": [(85, 135)], "17": [(80, 102)],
@@ -94,7 +97,7 @@ def test_exercise_takes_its_task_two_hints_and_each_line():
     add = exercises.get("coalesced")
     words = sum(len(text.split()) for text in (add.task, *add.hints[:2]))
     cell = new_code_cell('exercise = exercises.get("coalesced")')
-    assert estimated([cell], optional=False) == pytest.approx(2.8 + 0.65 * add.lines + words / 130)
+    assert estimated([cell], optional=False) == pytest.approx(3.4 + 0.7 * add.lines + words / 130)
 
 
 def test_the_first_kernel_is_typed_within_five_minutes():
@@ -117,9 +120,9 @@ def test_notebook_10_has_at_most_70_cells():
 def test_optional_exercise_is_off_the_path_until_the_next_text():
     text = new_markdown_cell("one two " * 65)  # a minute
     challenge, check = new_markdown_cell("**Do 1.** A challenge: write it."), new_code_cell("n01.check_rows(None)")
-    assert estimated([text, check], optional=False) == pytest.approx(1 + 4.3)
+    assert estimated([text, check], optional=False) == pytest.approx(1 + 3.9)
     assert estimated([challenge, check, text], optional=False) == pytest.approx(1)
-    assert estimated([challenge, check, text], optional=True) == pytest.approx(1 + 4.3, abs=0.1)
+    assert estimated([challenge, check, text], optional=True) == pytest.approx(1 + 3.9, abs=0.1)
 
 
 def test_folded_parts_do_not_count_except_recall_answers():

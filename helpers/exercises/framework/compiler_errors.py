@@ -13,6 +13,7 @@ from helpers.exercises.framework.integers import line_of
 BUILT_IN = (
     "threadIdx", "blockIdx", "blockDim", "gridDim", "__syncthreads", "__syncwarp", "__shared__", "reinterpret_cast",
 )  # fmt: skip
+ROUND_ALL = "Put braces round all that is to be repeated."
 MOST_LETTERS = 2  # of a name that a loop may count by
 Span = tuple[int, int]  # a part of the text: where it begins, and where it ends
 
@@ -54,8 +55,6 @@ class Declared:
 
 
 _TYPE = re.compile(r"\b(?:float[24]?|double|int|unsigned|bool|auto|size_t|long|char|half|__half)\b(?!\s*[(>*]\s*[)>])")
-
-_QUALIFIERS = re.compile(r"(?:\b(?:const|static|constexpr|unsigned|extern|__shared__)\s*)+$")
 
 
 def _declarations(text: str, name: str) -> Iterator[Declared]:
@@ -150,11 +149,7 @@ def _of_a_loop(text: str, name: str, use: int) -> str:
     if behind.lstrip().startswith("{"):
         return f"{name} belongs to the loop in line {line}, and ends with its braces. Declare it in front of the loop."
     next_statement = behind.partition(";")[2].partition(";")[0]
-    braces = (
-        " Put braces round all that is to be repeated."
-        if re.search(rf"\b{name}\b", next_statement)
-        else " Behind that there is none."
-    )
+    braces = f" {ROUND_ALL}" if re.search(rf"\b{name}\b", next_statement) else " Behind that there is none."
     return (
         f"{name} belongs to the loop in line {line}, and without {{ }} only the one statement behind for (…) is in "
         f"the loop.{braces}"
@@ -194,6 +189,9 @@ def _swallowed(text: str, name: str, line: int, head: str, position: int) -> str
     sentence = f"{declared} is all that `{head}` in line {at} has, and {name} ends with it."
     if head.startswith("if") and re.search(r">=?", head) and at < line:
         return f"{sentence} If these threads are to leave, return; is missing behind the condition."
+    following = text[position:].split(";")[1 + 2 * head.startswith("for")]
+    if re.match("for|while", head) and re.search(rf"\b{name}\b", following):
+        return f"{sentence} {ROUND_ALL}"
     return f"{sentence} Declare {name} before, and set it there."
 
 
@@ -582,6 +580,18 @@ def _float_for_pointer(match: re.Match[str], source: str) -> str:
     )
 
 
+def _array_for_pointer(match: re.Match[str], source: str) -> str:
+    """An array that is declared where a pointer to another one is meant."""
+    declared = re.search(r"\b(\w+)\s+(\w+)\s*\[\s*\]\s*=\s*([^;{]+);", _said_line(match, source))
+    if declared is None:
+        return ""
+    kind, name, other = declared.groups()
+    return (
+        f"{name}[] in line {match[1]} is an array of its own, and cannot be another one's memory. A pointer can: "
+        f"{kind} *{name} = {other.strip()};"
+    )
+
+
 def _extern_alone(match: re.Match[str], source: str) -> str:
     """Memory that the launch gives, without the word that it is shared."""
     declared = re.search(r"\bextern\s+(?!__shared__)(\w+)\s+(\w+)\s*\[\s*\]\s*;", _said_line(match, source))
@@ -600,6 +610,7 @@ _COMPILER: tuple[tuple[str, Callable[[re.Match[str], str], str]], ...] = (
      _pointer_without_star),
     (r':(\d+): error: a value of type "(?:const )?float" cannot be used to initialize an entity of type '
      r'"(?:const )?float \*"', _float_for_pointer),
+    (r':(\d+): error: initialization with "{...}" expected for aggregate', _array_for_pointer),
     (r":(\d+): error: A namespace scope variable without memory space", _extern_alone),
     (r"must have integral", _no_integer),
     (r'has already been declared', _already_declared),

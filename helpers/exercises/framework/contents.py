@@ -75,6 +75,8 @@ def _of_input(facts: Facts, solution: Any, number: int, name: str, element: str,
     all_mine, all_needed = mine(ones), needed(ones)
     if all_needed == 0 or mine(2 * ones) != 2 * all_mine or needed(2 * ones) != 2 * all_needed:
         return ""
+    if all_mine == 0 and _is_used(facts, number, first):
+        return ""  # not as a summand, but it is there
     unit = _unit(facts, all_needed)
     counted = round(all_needed / unit)
     if all_mine == -all_needed:
@@ -106,6 +108,15 @@ def _of_input(facts: Facts, solution: Any, number: int, name: str, element: str,
     return f"{element} is made of other elements of {name} than it should be." if _moved(along_axes) else ""
 
 
+def _is_used(facts: Facts, number: int, first: int) -> bool:
+    """Whether an element of the output depends on an input, if the others are as the kernel was given them."""
+    given = facts.problem.prepare(facts.failure.case).args[number]
+    once, twice = (
+        _launched(facts.examination.kernel, facts, number, times * given, others=True)[first] for times in (1, 2)
+    )
+    return not trial.same(once, twice)
+
+
 def _moved(along_axes: list[list[np.ndarray]]) -> bool:
     """Whether an input of several dimensions has the right rows and the right columns, so that it is their pairs."""
     return len(along_axes) > 1
@@ -125,7 +136,8 @@ def _counts(
     most: how many there are together.
     """
     often = np.zeros(shape[axis], int)
-    base, digits = 2 ** most.bit_length(), max(1, BITS // most.bit_length())
+    bits = max(1, most.bit_length())
+    base, digits = 2**bits, max(1, BITS // bits)
     for begin in range(0, shape[axis], digits):
         chosen = range(begin, min(begin + digits, shape[axis]))
         values = np.zeros(shape[axis])
@@ -190,12 +202,12 @@ def _difference(
     return f"{element} {' and '.join(parts)}."
 
 
-def _launched(kernel: Any, facts: Facts, number: int, values: np.ndarray) -> np.ndarray:
-    """The output, flat, of a launch with these values in one input, and 0 in the others."""
+def _launched(kernel: Any, facts: Facts, number: int, values: np.ndarray, *, others: bool = False) -> np.ndarray:
+    """The output, flat, of a launch with these values in one input, and 0 in the others, or what they are given."""
     setup = facts.problem.prepare(facts.failure.case)
     args = tuple(
         np.ascontiguousarray(values, np.float32) if n == number
-        else np.zeros_like(arg) if isinstance(arg, np.ndarray) and n != setup.position else arg
+        else np.zeros_like(arg) if isinstance(arg, np.ndarray) and n != setup.position and not others else arg
         for n, arg in enumerate(setup.args)
     )  # fmt: skip
     trial.record(kernel, replace(setup, args=args), blocks=())

@@ -20,7 +20,7 @@ def explained(facts: Facts) -> str:
     if not isinstance(facts.failure.error, StepLimitExceeded):
         return ""
     loops = list(_loops(facts.text))
-    return _of_all_elements(facts, loops) or next(filter(None, map(_unchanged, loops)), "")
+    return _of_all_elements(facts, loops) or next(filter(None, (_unchanged(loop, facts.text) for loop in loops)), "")
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ def _of_all_elements(facts: Facts, loops: list[Loop]) -> str:
 _NO_NAMES = frozenset(("true", "false", "threadIdx", "blockIdx", "blockDim", "gridDim"))
 
 
-def _unchanged(loop: Loop) -> str:
-    """That neither a loop's head nor its body changes anything that its condition asks for."""
+def _unchanged(loop: Loop, text: str) -> str:
+    """That neither a loop's head nor its body changes anything that its condition asks for. text: the loop's source."""
     if re.search(r"[\w)\]]\s*[(\[]|->|(?:^|[=<>(&|!])\s*\*", loop.condition):
         return ""  # what it asks for may be changed by another thread, or by a function
     names = dict.fromkeys(re.findall(r"(?<![\w.])[A-Za-z_]\w*", loop.condition))
@@ -98,6 +98,8 @@ def _unchanged(loop: Loop) -> str:
         why = f"`{loop.step}` is a number that is stored nowhere: {first} {lost[1]}= {lost[2]}."
     elif loop.step:
         why = f"`{loop.step}` changes something else."
+    elif loop.head.startswith("while") and re.search(rf"\b{first}\s*=[^;=]*\bthreadIdx\b", text):
+        why = "What is asked once, of the thread's own index, is an if."
     else:
         at = "into the third part of for (…)" if loop.head.startswith("for") else "into its body"
         why = f"What makes it end belongs {at}{on}."

@@ -218,7 +218,9 @@ class KernelExercise(Exercise):
 
     def _remarks(self, own: Judged, course: Judged) -> str:
         """What an accepted kernel still lacks, each remark in a line of its own."""
-        remarks = (self.remark(own), *(remark(own, course) for remark in REMARKS))
+        limits_room = any(goal.limits_room for goal in self.goals)  # then the course's room is no measure
+        due = (remark for remark in REMARKS if not (limits_room and remark is _more_shared))
+        remarks = (self.remark(own), *(remark(own, course) for remark in due))
         return "".join(f"\n{remark}" for remark in remarks if remark)
 
     def examine(self, source: str) -> Examination:
@@ -242,7 +244,7 @@ class KernelExercise(Exercise):
             return (same_text[0].because,)
         if examination.first_failure is None:
             if examination.message:
-                return ()
+                return self._stored_by_many(examination)
             known = self._known(examination, source) or examination.explained or self._loads_more(examination)
             return known or tuple(
                 sentence.replace(repairs.PROVEN, repairs.REACHED) for sentence in self._repaired(examination, source)
@@ -260,13 +262,30 @@ class KernelExercise(Exercise):
             observed = (reasons.of(*asked) if numbers else ()) or reasons.of(*asked, reasons.LAST)
         return (*observed, *self._repaired(examination, source)) or reasons.of_others(*asked)
 
+    def _stored_by_many(self, examination: Examination) -> tuple[str, ...]:
+        """That many threads of a right kernel store the same element, where those of the course's solution do not."""
+        course = simulated(self.solved, self.problem.entry)
+        for case in self.problem.cases:
+            most, due = (
+                int(trial.stores(kernel, self.problem, case).max())  # type: ignore[arg-type]
+                for kernel in (examination.kernel, course)
+            )
+            if most > MANY_STORES * due:
+                return (
+                    f"With {case.label(self.problem.scalars)}, an element of {self.problem.output} is stored {most} "
+                    f"times, where {theme.plural(due, 'time')} would do: threads do what is others' part.",
+                )
+        return ()
+
     def _repaired(self, examination: Examination, source: str) -> tuple[str, ...]:
         """The one change with which a source is right, if there is one."""
         failed = examination.first_failure
         findings = failed.report.findings if failed is not None else ()
         racing = next((finding.lines for finding in findings if finding.kind == SHARED_RACE), ())
         passes = partial(self._is_right_with, examination)
-        sentence = repairs.explained(source, self.solved, passes, racing=racing, computes=self._computes)
+        # Where a goal is missed, the kernel is right as it stands, and that tells no line from another.
+        computes = self._computes if failed is not None else lambda _: False
+        sentence = repairs.explained(source, self.solved, passes, racing=racing, computes=computes)
         return (sentence,) if sentence else ()
 
     def _loads_more(self, examination: Examination) -> tuple[str, ...]:
@@ -329,8 +348,7 @@ class KernelExercise(Exercise):
         the source right: then the numbers are the same and the place is another one."""
         passes = partial(self._is_right_with, examination)
         for known in self._doing_the_same(examination, source):
-            due = Counter(code_of(self.solved)) - Counter(code_of(self.wrong_source(known)))
-            lines = [line for line in self.solved.splitlines() if line.split("//")[0].strip() in due]
+            lines = self._changed_by(self.wrong_source(known), source)
             if repairs.explained(source, self.solved, passes, lines):
                 return (known.because,)
             return self._repaired(examination, source) or (known.because,)
@@ -352,8 +370,15 @@ class KernelExercise(Exercise):
     def _is_right_there(self, wrong: str, source: str) -> bool:
         """Whether a source has, as the solution has them, all the lines in which a wrong one is another: then its
         mistake is elsewhere, though it leaves the same numbers."""
-        missing = Counter(code_of(self.solved)) - Counter(code_of(wrong))
-        return bool(missing) and not missing - Counter(code_of(source))
+        missing = Counter(map(repairs.code, self._changed_by(wrong, source)))
+        return bool(missing) and not missing - Counter(map(repairs.code, source.splitlines()))
+
+    def _changed_by(self, wrong: str, source: str) -> list[str]:
+        """The lines of the solution that a wrong one does not have, with the names that a source has for its
+        variables."""
+        solved, other = (repairs.with_names_of(source, self.solved, text).splitlines() for text in (self.solved, wrong))
+        due = Counter(map(repairs.code, solved)) - Counter(map(repairs.code, other))
+        return [line for line in solved if due[repairs.code(line)]]
 
     def _fits(self, known: Wrong, source: str) -> bool:
         """Whether a source has the code that the reason for a known wrong solution speaks of."""
@@ -378,6 +403,7 @@ def _without_advice_on_launches() -> Iterator[None]:
         yield
 
 
+MANY_STORES = 8  # times as often as by the course's solution
 MANY_SECTORS = 1.5  # times as many as the course's solution needs for a request
 
 
@@ -398,14 +424,15 @@ MANY_WAVEFRONTS = 2  # times as many as the course's solution needs for a reques
 
 
 def _in_conflict(own: Judged, course: Judged) -> str:
-    """That requests of a right kernel to shared memory take many more wavefronts than those of the course's solution;
-    "" if they do not."""
+    """That requests of a right kernel to shared memory take many more wavefronts than those of the course's solution,
+    and all of them together more, too; "" if they do not."""
+    in_all = [judged.recording.total("wavefronts", "shared") for judged in (own, course)]
     mine, due = (
-        judged.recording.total("wavefronts", "shared") / max(1, judged.recording.total("requests", "shared"))
-        for judged in (own, course)
+        wavefronts / max(1, judged.recording.total("requests", "shared"))
+        for wavefronts, judged in zip(in_all, (own, course), strict=True)
     )
-    if not mine > MANY_WAVEFRONTS * due > 0:
-        return ""
+    if in_all[0] <= in_all[1] or not mine > MANY_WAVEFRONTS * due > 0:
+        return ""  # fewer requests, of which the slow ones are left
     return (
         f"Right, but a request to shared memory takes {mine:.1f} clock cycles on average, where {due:.1f} would do: "
         "lanes that are neighbours do not ask for neighbours in a tile."
@@ -488,7 +515,7 @@ REMARKS = (_scattered, _in_conflict, _in_double, _stored_again, _more_barriers, 
 
 
 def alike(source: str, other: str) -> bool:
-    """Whether two sources are the same but for comments, spaces and the names of their variables."""
+    """Whether two sources are the same but for comments, spaces, `const` and the names of their variables."""
     return _tokens(source) == _tokens(other)
 
 
@@ -497,7 +524,7 @@ def _tokens(source: str) -> list[str]:
     text = "\n".join(code_of(source))
     known = {*re.findall(r"[.#]\s*(\w+)", re.sub(r'"[^"]*"', "", text)), *KEYWORDS, *_functions_of_cuda(text)}
     numbers: dict[str, str] = {}
-    words = re.findall(r'"[^"]*"|[A-Za-z_]\w*|[\d.]\w*|\S', text)
+    words = [word for word in re.findall(r'"[^"]*"|[A-Za-z_]\w*|[\d.]\w*|\S', text) if word != "const"]
     return [
         numbers.setdefault(word, f"name {len(numbers)}") if re.match(r"[A-Za-z_]", word) and word not in known else word
         for word in words

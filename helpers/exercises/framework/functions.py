@@ -100,11 +100,16 @@ def judged(
         if answer == DIVIDED_BY_ZERO or _is_number(answer):
             continue
         if isinstance(answer, Raised):
-            return Verdict(False, f"{case.words}: your function ends with {answer}.{_of_keys(answer, case)}")
+            return Verdict(False, f"{case.words}: your function ends with {answer}.{_of_an_error(answer, case)}")
         return Verdict(False, f"{case.words}: your function returns {answer!r}, which is no number.")
     for case, answer in zip(cases, answers, strict=True):
         if not _same(answer, case.expected):
-            known = probed(function) or explained(answers, cases, mistakes, of=case) or _rounded(answers, cases)
+            known = (
+                probed(function)
+                or explained(answers, cases, mistakes, of=case)
+                or _rounded(answers, cases)
+                or _in_parts(answers, cases)
+            )
             because = "".join(f"\nWhy: {why}" for why in known) or f" {case.help}".rstrip()
             does = f"returns {answer:.6g}" if _is_number(answer) else "ends with a division by zero"
             return Verdict(False, f"{case.words}: {case.right}, and your function {does}.{because}")
@@ -117,8 +122,10 @@ def _computes(function: Callable[..., Any]) -> bool:
     return code is not None and (code.co_nlocals > len(signature(function).parameters) or bool(code.co_names))
 
 
-def _of_keys(answer: Raised, case: Case) -> str:
-    """What goes over a dict in place of its numbers, where a text is added to a number."""
+def _of_an_error(answer: Raised, case: Case) -> str:
+    """What an error comes from that says it in the words of types: a loop over a dict's keys, and ^ for a power."""
+    if "for ^: " in answer.message:
+        return "\nWhy: ^ is no power in Python: ten to the sixth is 10**6, or 1e6."
     if "'int' and 'str'" in answer.message and any(isinstance(argument, Mapping) for argument in case.arguments):
         return "\nWhy: a loop over a dict, and its sum, take its keys, which are text here: .values() are its numbers."
     return ""
@@ -130,6 +137,15 @@ def _rounded(answers: Sequence[Any], cases: Sequence[Case]) -> tuple[str, ...]:
         if all(_same(answer, round(case.expected, digits)) for answer, case in zip(answers, cases, strict=True)):
             figures = f"{digits} digit{'' if digits == 1 else 's'}" if digits else "whole numbers"
             return (f"Your function rounds to {figures}. Return the number as it is.",)
+    return ()
+
+
+def _in_parts(answers: Sequence[Any], cases: Sequence[Case]) -> tuple[str, ...]:
+    """That all answers are right once they are rounded down; () if they are not."""
+    if all(
+        _is_number(answer) and math.floor(answer) == case.expected for answer, case in zip(answers, cases, strict=True)
+    ):
+        return ("Rounded down, your answers are right: divide with // where only whole ones count.",)
     return ()
 
 

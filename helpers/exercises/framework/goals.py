@@ -224,7 +224,7 @@ def _merged(j: Judged) -> str:
                 first, last = (0 if halves[0] else WARP // 2), (WARP if halves[1] else WARP // 2) - 1
                 return (
                     f"The load in line {line} is merged for lanes {first} to {last}: each lane i of them reads what "
-                    f"lane i ^ {bit} reads. In each half of the warp some lanes must differ from it."
+                    f"lane i ^ {bit} reads. In each half of the warp some lanes must read something else."
                 )
     return ""
 
@@ -260,18 +260,14 @@ def occupied(at_least: float) -> Goal:
 
     return Goal(
         f"occupancy on an {DEVICE.short}", lambda j: _fitting(j).fraction, at_least, at_least=True, percent=True,
-        explain=explain,
+        explain=explain, limits_room=True,
     )  # fmt: skip
-
-
-def spilled_bytes(at_most: int = 0) -> Goal:
-    """Bytes that the compiler keeps in local memory, for lack of registers."""
-    return Goal("bytes of local memory per thread", lambda j: j.kernel.local_size_bytes, at_most)
 
 
 def shared_bytes(at_most: int) -> Goal:
     """Shared memory of a block."""
-    return Goal("bytes of shared memory per block", lambda j: j.kernel.shared_size_bytes + j.shared_bytes, at_most)
+    return Goal("bytes of shared memory per block", lambda j: j.kernel.shared_size_bytes + j.shared_bytes, at_most,
+                limits_room=True)  # fmt: skip
 
 
 def barriers(at_most: int) -> Goal:
@@ -421,11 +417,18 @@ def at_most_us(problem: Problem, at_most: float) -> Goal:
 
 def right_with(problem: Problem) -> Goal:
     """How many shapes another instantiation of the template is right for. problem: with its entry."""
+
+    def explain(j: Judged) -> str:
+        stated, params = rules.of(j.kernel.compiled.source, problem.entry)
+        rule = rules.broken(stated.asserted, params)
+        return f"{problem.entry} can work: the condition of your rule “{rule.sentence}” is too strict." if rule else ""
+
     return Goal(
         f"shapes of {len(problem.cases)} are right with {problem.entry}",
         lambda j: _right(j.kernel.compiled.source, problem),
         len(problem.cases),
         at_least=True,
+        explain=explain,
     )
 
 

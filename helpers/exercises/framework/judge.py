@@ -59,7 +59,8 @@ class Goal:
     what: "sectors per load request", as it follows a number.  measure: the number.  limit: at most, or at least, this.
     digits: after the decimal point.  percent: shown as a percentage.  predicted: it is a predicted time.
     explain: why it is not reached, said where no known wrong solution explains it; "" where there is nothing to
-    say.  detail: what kernels have in common, besides the number, that miss it for the same reason.
+    say.  detail: what kernels have in common, besides the number, that miss it for the same reason.  limits_room: it
+    says how much shared memory a block may take.
     """
 
     what: str
@@ -71,6 +72,7 @@ class Goal:
     predicted: bool = False
     explain: Callable[[Judged], str] = lambda _: ""
     detail: Callable[[Judged], Hashable] = lambda _: ()
+    limits_room: bool = False
 
     def reached(self, value: float) -> bool:
         """Whether a measured value will do."""

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from helpers.exercises.framework.problems import Case, Guess, NotApplicable, Setup, blocks, values
+from helpers.exercises.framework.problems import Case, Guess, Setup, blocks, values
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,9 +123,3 @@ class MatrixMap:
 def only(chosen: Callable[[MapInputs], np.ndarray], formula: Formula) -> Formula:
     """A formula where `chosen` says so, and elements that are not written elsewhere."""
     return lambda i: np.where(chosen(i), formula(i), i.output)
-
-
-def needs(condition: bool) -> None:
-    """A slip that would leave the arrays, or change nothing, does not apply."""
-    if not condition:
-        raise NotApplicable

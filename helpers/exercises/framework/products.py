@@ -268,7 +268,8 @@ def _missing(uses: np.ndarray, first: tuple[int, ...], K: int, tiles: Tiles, sam
         parts.append(f"lacks the products with k = {runs(missing.tolist())}{_tiles(missing, K, tiles)}")
     if len(often):
         times = sorted({int(use) for use in uses[often]})
-        parts.append(f"has those with k = {runs(often.tolist())}{_tiles(often, K, tiles)} "
+        what = "those" if parts else "the products"
+        parts.append(f"has {what} with k = {runs(often.tolist())}{_tiles(often, K, tiles)} "
                      f"{' or '.join('twice' if n == 2 else f'{n} times' for n in times)}")  # fmt: skip
     return f"{where} {' and '.join(parts)}."
 

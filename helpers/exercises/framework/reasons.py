@@ -917,7 +917,7 @@ def _of_other_length(facts: Facts, line: int, text: str) -> str:
     due, lines = (shape[0], "columns") if by_columns else (shape[1], "rows")
     if length is None or np.ndim(length) or length == due:
         return ""
-    names = [key for key, size in facts.failure.case.sizes.items() if size == due]
+    names = [key for key, size in facts.failure.case.sizes.items() if size == due and key in facts.parameters]
     return (
         f"In line {line}, `{text}` takes the {lines} of {facts.problem.output} to be `{split[1]}` = {length} elements "
         f"long, and they have {f'{names[0]} = ' if names else ''}{due}."
@@ -950,6 +950,8 @@ def asked_too_late(facts: Facts) -> str:
     error = facts.failure.error
     if not isinstance(error, OutOfBounds) or error.thread is None or error.block is None or error.line is None:
         return ""
+    if re.search(r"\*\s*\w+\s*=\s*&", facts.lines[error.line - 1]):
+        return ""  # it makes a pointer: what the pointer leads to is accessed elsewhere
     names = facts.values(error.block, error.thread)
     sizes = "|".join(name for name, given in facts.parameters.items() if isinstance(given, np.integer))
     for number in range(error.line + 1, len(facts.lines) + 1):
@@ -958,13 +960,23 @@ def asked_too_late(facts: Facts) -> str:
             holds = integers.value(condition, names)
             if not re.search(rf"[<>]=?\s*(?:{sizes})\b|\b(?:{sizes})\s*[<>]", condition):
                 continue  # it does not ask for the thread's element
-            if holds is not None and bool(holds) == rest.lstrip(" {").startswith("return"):
-                return (
-                    f"Line {number} asks `{condition}`, and line {error.line}, above it, accesses the arrays already: "
-                    f"thread {_where(error.thread)} of block {_where(error.block)} has no element "
-                    f"({_known(condition, names)}). The condition must come first."
-                )
+            leaves = rest.lstrip(" {").startswith("return")
+            if holds is None or bool(holds) != leaves or not _is_right_asked_at(facts, error.line, condition, leaves):
+                continue  # where others need what the thread loads, it must not leave
+            return (
+                f"Line {number} asks `{condition}`, and line {error.line}, above it, accesses the arrays already: "
+                f"thread {_where(error.thread)} of block {_where(error.block)} has no element "
+                f"({_known(condition, names)}). The condition must come first."
+            )
     return ""
+
+
+def _is_right_asked_at(facts: Facts, number: int, condition: str, leaves: bool) -> bool:
+    """Whether the launch that failed is right if a line is left to the threads that a condition does not send home."""
+    line = facts.lines[number - 1]
+    home = f"if ({condition if leaves else f'!({condition})'}) return;"
+    first = {number: (line, f"{home} {line}")}, {number: (line, f"{{ {home} {line} }}")}  # the body of a loop, too
+    return any(_is_right_with(facts, change, facts.failure.case) for change in first)
 
 
 def never_entered(facts: Facts) -> str:
@@ -1049,6 +1061,31 @@ def not_sent_home(facts: Facts) -> str:
                         f"For thread {_where(error.thread)} of block {_where(error.block)}, `{condition}` in line "
                         f"{number} {does} ({values}): {why}."
                     )
+    return ""
+
+
+def behind_a_condition(facts: Facts) -> str:
+    """A statement that ought to depend on the condition of the statement before it, for a thread without an element."""
+    error, outside = facts.failure.error, _OUTSIDE.search(str(facts.failure.error))
+    if not isinstance(error, OutOfBounds) or outside is None or None in (error.line, error.thread, error.block):
+        return ""
+    names = facts.values(error.block, error.thread)
+    indices = [f"[{index}]" for (index,) in facts.accesses(error.line, outside[2])]  # type: ignore[arg-type]
+    for match in re.finditer(r"\bif\s*\(", facts.text):
+        condition, rest = integers.bracketed(facts.text[match.end() :])
+        body, _, following = rest.partition(";")
+        if re.match(r"\s*(?:\{|(?:if|for|while)\b)", body) or re.match(r"\s*else\b", following):
+            continue
+        line, behind = (
+            integers.line_of(facts.text, at) for at in (match.start(), len(facts.text) - len(following.lstrip()))
+        )
+        of_an_edge = integers.value(condition, names) == 0 and np.any(integers.value(condition, facts.all_threads))
+        if behind == error.line and of_an_edge and any(index in body for index in indices):
+            return (
+                f"`{condition}` in line {line} does not hold for thread {_where(error.thread)} of block "  # type: ignore[arg-type]
+                f"{_where(error.block)}, and line {behind} does not depend on it: without braces only one "  # type: ignore[arg-type]
+                "statement does, the first. Put both into { }."
+            )
     return ""
 
 
@@ -1193,7 +1230,8 @@ def of_another_element(facts: Facts) -> str:
         f"{facts.problem.output}[{', '.join(map(str, facts.problem.index(tuple(int(n) for n in element))))}]"
         for element in (np.argwhere(wrong)[0], np.unravel_index(int(places[at[0]]), expected.shape))
     )
-    return f"{first} holds the value of {other}, and every wrong element that of another one."
+    those = "every wrong element" if (wrong == facts.failure.wrong).all() else "every wrong element that is a number"
+    return f"{first} holds the value of {other}, and {those} that of another one."
 
 
 def of_another_block(facts: Facts) -> str:
@@ -1296,7 +1334,7 @@ BY_TEXT: tuple[Detector, ...] = (
     another_head, endless.explained, convergence.explained, waits_for_a_warp, left_out_at_first, axis_without_threads,
     two_axes, never_entered, asks_less_of_a_scalar, one_element_by_one, same_in_every_block, of_another_block_size,
     not_the_launched_tile, leaves_its_row, leaves_the_room, overlaps, same_buffer, one_buffer_read,
-    reads_another_element, not_sent_home, asked_too_late, one_for_all,
+    reads_another_element, not_sent_home, behind_a_condition, asked_too_late, one_for_all,
 )  # fmt: skip
 DETECTORS: tuple[Detector, ...] = (
     *BY_TEXT, leaves_the_matrix, not_a_multiple, reads_old, sent_home, wrong_products, overall.other_formula,

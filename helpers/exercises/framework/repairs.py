@@ -2,7 +2,8 @@
 
 Each candidate undoes a usual slip at one place: x and y exchanged, the indices of an element, the length of a row, a
 comparison, a summand too many or too few, a line or a barrier that is missing. Only lines that the solution does not
-have are changed. What is said of the one that passes is true whatever the learner meant: with it the kernel is right.
+have are changed; it is read with the learner's names for its variables. What is said of the one that passes is true
+whatever the learner meant: with it the kernel is right.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ def explained(
     memory, between which a barrier may be missing.
     """
     tried = {source: ""}
+    solution = with_names_of(source, solution)
     for sentence, lines in _candidates(source.splitlines(), solution, towards, racing):
         changed = "\n".join([*lines, ""])
         if len(tried) > MOST:
@@ -60,6 +62,40 @@ def explained(
                 return next(single, sentence)
             tried[changed] = sentence
     return ""
+
+
+_DECLARED = re.compile(r"(?<![\w.])(int|unsigned|float|double)\s+(\w+)\s*=\s*([^;]*);")
+
+
+def with_names_of(source: str, solution: str, text: str | None = None) -> str:
+    """The solution, or a text with its variables, with the names that a source gives to the same ones.
+
+    The same are a variable that only the solution declares and one that only the source does, both with the same type,
+    whose first values have the most words in common.
+    """
+    own, due = (
+        {name: (kind, _words(first)) for kind, name, first in _DECLARED.findall(_without_comments(part))}
+        for part in (source, solution)
+    )
+    left = {name: what for name, what in own.items() if name not in due and not re.search(rf"\b{name}\b", solution)}
+    names: dict[str, str] = {}
+    for name, (kind, first) in due.items():
+        first = Counter({names.get(word, word): count for word, count in first.items()})
+        alike = {other: (first & words).total() for other, (its, words) in left.items() if its == kind}
+        if name not in own and alike and max(alike.values()):
+            names[name] = max(alike, key=alike.__getitem__)
+            del left[names[name]]
+    text = solution if text is None else text
+    return re.sub(r"(?<![\w.])[A-Za-z_]\w*", lambda word: names.get(word[0], word[0]), text)
+
+
+def _words(expression: str) -> Counter[str]:
+    """The words of an expression; 0 is 0.0f."""
+    return Counter(re.findall(r"[\w.]+", re.sub(r"\b0(?:\.0*f?)?(?![\w.])", "0", expression)))
+
+
+def _without_comments(text: str) -> str:
+    return "\n".join(line.split("//")[0] for line in text.splitlines())
 
 
 def _candidates(
@@ -132,7 +168,7 @@ def _depths(lines: list[str]) -> list[int]:
 def _barrier_exchanged(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
     """A barrier and the statement before it, or behind it, in the other order."""
     for number, line in enumerate(lines, 1):
-        if _code(line) != _BARRIER:
+        if code(line) != _BARRIER:
             continue
         for first in (number - 1, number):
             pair = lines[first - 1 : first + 1]
@@ -148,14 +184,14 @@ def _as_in_the_solution(
     lines: list[str], foreign: list[int], solution: Collection[str]
 ) -> Iterator[tuple[str, list[str]]]:
     """A line that is nearly one of the solution's, made that one; then all such lines together."""
-    mine, missing = Counter(map(_code, lines)), []
+    mine, missing = Counter(map(code, lines)), []
     for line in solution:
-        mine[_code(line)] -= 1
-        if _code(line) and mine[_code(line)] < 0:
+        mine[code(line)] -= 1
+        if code(line) and mine[code(line)] < 0:
             missing.append(line)
-    pairs = []
+    missing, pairs = [line.split("//")[0].rstrip() for line in missing], []
     for number in foreign:
-        near = difflib.get_close_matches(lines[number - 1], missing, n=1, cutoff=NEAR)
+        near = difflib.get_close_matches(lines[number - 1].split("//")[0].rstrip(), missing, n=1, cutoff=NEAR)
         if near:
             pairs.append((number, near[0]))
             yield (
@@ -165,10 +201,12 @@ def _as_in_the_solution(
     for count in range(2, min(len(pairs), MOST_LINES) + 1):
         for chosen in combinations(pairs, count):
             changed = dict(chosen)
-            parts = dict.fromkeys(_fragments(lines[number - 1], other) for number, other in chosen)
-            said = f"With {' and '.join(f'`{other}` for `{mine}`' for mine, other in parts)}"
-            if names := _exchanged([(lines[number - 1], other) for number, other in chosen]):
-                said = f"{names} have changed places: with the one for the other"
+            names, rest = _exchanged([(lines[number - 1], other) for number, other in chosen])
+            parts = dict.fromkeys(_fragments(line, other) for line, other in rest)
+            with_these = [f"`{other}` for `{mine}`" for mine, other in parts]
+            said = f"With {' and '.join(with_these)}"
+            if names:
+                said = f"{names} have changed places: with {' and '.join(['the one for the other', *with_these])}"
             yield (
                 f"{said} in lines {theme.runs(list(changed))} {PROVEN}",
                 [changed.get(number, line) for number, line in enumerate(lines, 1)],
@@ -178,25 +216,25 @@ def _as_in_the_solution(
 _NAMED = re.compile(r"\s*(?:const\s+)?int\s+(\w+)\s*=\s*(.*?)\s*;")
 
 
-def _exchanged(pairs: list[tuple[str, str]]) -> str:
-    """'row and col' of lines that declare the same names by the same expressions, each by another's."""
-    named = [[_NAMED.match(line) for line in pair] for pair in pairs]
-    if not all(all(matches) for matches in named):
-        return ""
-    mine, due = ({match[1]: _code(match[2]) for match in side} for side in zip(*named, strict=True))  # type: ignore[index]
+def _exchanged(pairs: list[tuple[str, str]]) -> tuple[str, list[tuple[str, str]]]:
+    """'row and col' of lines that declare the same names by the same expressions, each by another's, and the other
+    lines; "" and all lines if there are none."""
+    named = [pair for pair in pairs if all(map(_NAMED.match, pair))]
+    sides = [[_NAMED.match(line) for line in side] for side in zip(*named, strict=True)] or [[], []]
+    mine, due = ({match[1]: code(match[2]) for match in side} for side in sides)  # type: ignore[index]
     if mine == due or mine.keys() != due.keys() or sorted(mine.values()) != sorted(due.values()):
-        return ""
-    return " and ".join(mine)
+        return "", pairs
+    return " and ".join(mine), [pair for pair in pairs if pair not in named]
 
 
 def _one_line_more(lines: list[str], solution: list[str]) -> Iterator[tuple[str, list[str]]]:
     """A line of the solution that is missing, in front of each line like the one that it stands before there."""
-    mine = [_code(line) for line in lines]
-    missing = Counter(map(_code, solution)) - Counter(mine)
+    mine = [code(line) for line in lines]
+    missing = Counter(map(code, solution)) - Counter(mine)
     for number, line in enumerate(solution):
-        code = _code(line)
-        following = next((other for other in map(_code, solution[number + 1 :]) if other), "")
-        if code and missing[code]:
+        bare = code(line)
+        following = next((other for other in map(code, solution[number + 1 :]) if other), "")
+        if bare and missing[bare]:
             text = line.split("//")[0].strip()
             for at in (n for n, other in enumerate(mine) if other == following):
                 yield f"With `{text}` in front of line {at + 1} {PROVEN}", [*lines[:at], line, *lines[at:]]
@@ -237,12 +275,15 @@ def _fragments(line: str, other: str) -> tuple[str, str]:
 
 def _foreign_lines(lines: list[str], solution: str) -> list[int]:
     """The numbers of the lines that the solution does not have."""
-    known = Counter(_code(line) for line in solution.splitlines())
-    return [n for n, line in enumerate(lines, 1) if _code(line) and not known[_code(line)]]
+    known = Counter(code(line) for line in solution.splitlines())
+    return [n for n, line in enumerate(lines, 1) if code(line) and not known[code(line)]]
 
 
-def _code(line: str) -> str:
-    return "".join(line.split("//")[0].split())
+def code(line: str) -> str:
+    """A line without its comment and its spaces, and without what makes no other kernel of it: `const`, and `k++` for
+    `++k` at the end of a loop's head."""
+    bare = re.sub(r"\bconst\b", "", line.split("//")[0])
+    return "".join(re.sub(r"; *(\w+) *\+\+ *\)", r"; ++\1)", bare).split())
 
 
 def _sizes(solution: str) -> tuple[str, ...]:

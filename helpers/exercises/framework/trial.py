@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # The longest solution needs a quarter of this, and a loop without end is stopped within a second.
 MAX_INSTRUCTIONS = 16_000
-MOST_PRINTED = 12  # lines
+MOST_PRINTED, MOST_LETTERS = 12, 240  # lines, and letters of each: a printf may never end its line
 OWN_ARRAY = re.compile(
     r"^(?!.*\b(?:__shared__|extern|__device__|__constant__)\b)\s*(?:\w+\s+)+\w+\s*\[[^\]]+\]", re.MULTILINE
 )

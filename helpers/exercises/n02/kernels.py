@@ -80,6 +80,9 @@ W_SLIPS = {
     "parts_apart": MapSlip("x and blockDim.x * y are divided by 32 and rounded down one by one: add them first, then "
                            "divide the sum.",
                            lambda i: _thread(i)[0] // 32 + i.block[0] * _thread(i)[1] // 32),
+    "width_divided": MapSlip("blockDim.x / 32 is rounded down before it is multiplied. First number the threads of the "
+                             "whole block, then divide that number by 32.",
+                             lambda i: _thread(i)[0] // 32 + i.block[0] // 32 * _thread(i)[1]),
     "sum_not_divided": MapSlip("/ comes before +: only blockDim.x * y is divided by 32. The sum belongs in brackets.",
                                lambda i: _thread(i)[0] + i.block[0] * _thread(i)[1] // 32),
     "pairs_of_rows": MapSlip("This counts pairs of rows. They are a warp where a row has 16 threads; other blocks have "

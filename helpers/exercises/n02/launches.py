@@ -24,7 +24,6 @@ from helpers.pictures.thread_map.figure import thread_map_figure
 from helpers.pictures.warp_fill.figure import warp_fill_figure
 
 NAIVE = "naive"
-Dims = tuple[int, int, int]
 
 # The thread of `predict_owner`, in a launch over C of 64 × 64.
 OWNER_BLOCK_DIM, OWNER_SHAPE = (16, 16, 1), (64, 64)
@@ -93,7 +92,11 @@ ID_SLIPS = (
     Slip(_x + _bx * _y + _z, "z = 1 is not one thread further, but a whole layer of bx · by threads."),
     Slip(_x + _bx * (_y + _z), "z = 1 is not one row further, but a whole layer of by rows."),
     Slip(_x + _y + _z, "The three are added as they are. A step along y passes bx threads, one along z a whole layer."),
-    Slip(_x + _bx * _by * _z, "y is missing: each step along it passes a row of bx threads."),
+    Slip(
+        _x + _bx * _by * _z,
+        f"That is {_x} + {_bx} · {_by} · {_z}. A step along y passes bx threads, one along z bx · by.",
+    ),
+    Slip(_x + _bx * (_y + _bx * _z), "A layer of the block has bx · by threads, not bx · bx."),
     Slip(LINEAR_ID + 1, "Ids begin at 0."),
 )
 

@@ -179,9 +179,6 @@ def _of_values(*rows: tuple[int, int]) -> tuple[Case, ...]:
     return tuple(Case({"n": n, "values": count}) for n, count in rows)
 
 
-SHUFFLED = """        const float w = __shfl_down_sync(FULL, v, offset);
-        const int from = __shfl_down_sync(FULL, place, offset);
-"""
 BETTER = "w < v || (w == v && from < place)"
 
 ARGMIN = Blank(

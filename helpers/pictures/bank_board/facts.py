@@ -153,8 +153,7 @@ def _named(text: str) -> set[str]:
 
 def _arrays(recording: Recording) -> SharedNames:
     """The static arrays in shared memory of a recorded kernel."""
-    compiled = recording.launches[-1].compiled
-    return SharedNames() if compiled is None else SharedNames(pointers.find(compiled).shared_arrays)
+    return SharedNames(pointers.find(recording.launches[-1].captured.compiled).shared_arrays)
 
 
 @dataclass(frozen=True)

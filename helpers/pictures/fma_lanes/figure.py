@@ -91,7 +91,7 @@ def _tile(axes: Axes, data: FmaLanes, y: int, x: int, lane: int) -> None:
 def _facts(axes: Axes, data: FmaLanes, y: int, x: int, lane: int, fma: Fma) -> None:
     row, column = data.elements(y, x)[lane]
     facts = (
-        ("one instruction", ""),
+        ("one instruction, in registers of the model", ""),
         (fma.text, "mono"),
         ("the same registers in every lane, with other floats in them", ""),
         (f"lane {lane}: C[{row}][{column}] += A[{row}][k] · B[k][{column}]", ""),

@@ -52,7 +52,7 @@ class SourceCosts:
     """A kernel's source with the counts of a launch.
 
     name: the kernel's.  level: where it was counted.  blocks: of the grid.  executed: how many of them the simulator
-    executed.  sampled: whether the counts of the others were derived from those, so that they are of the whole grid.
+    executed.
     """
 
     name: str
@@ -60,11 +60,10 @@ class SourceCosts:
     level: Literal["sass", "ptx"]
     blocks: int
     executed: int
-    sampled: bool = False
 
 
 def source_costs(recording: Recording, name: str | None = None) -> SourceCosts:
-    """The source of a recording, fresh or loaded, of launches of one kernel. name: the kernel's, if it is not the
+    """The source of a recording of launches of one kernel. name: the kernel's, if it is not the
     function's."""
     launch, listings = recording.launches[-1], recording.listings
     x, y, z = launch.facts.grid
@@ -74,7 +73,6 @@ def source_costs(recording: Recording, name: str | None = None) -> SourceCosts:
         level=recording.level,
         blocks=x * y * z,
         executed=launch.facts.executed_blocks,
-        sampled=launch.sampling is not None,
     )
 
 

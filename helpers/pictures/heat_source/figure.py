@@ -168,9 +168,7 @@ def heat_source(costs: SourceCosts, what: str = "") -> HeatSource:
 def _where(costs: SourceCosts) -> str:
     """'counted on all 4 blocks, in machine code'."""
     blocks = theme.plural(costs.blocks, "block")
-    if costs.sampled:
-        where = f"for all {blocks} by executing {costs.executed}"
-    elif costs.executed < costs.blocks:
+    if costs.executed < costs.blocks:
         where = f"on {costs.executed} of {blocks}"
     else:
         where = "on the only block" if costs.blocks == 1 else f"on all {theme.thousands(costs.blocks)} blocks"

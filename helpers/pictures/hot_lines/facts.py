@@ -83,6 +83,5 @@ def asked(launch: Launch, warp: int = 0) -> dict[Line, tuple[Asked, ...]]:
 
 def _shared_names(recording: Recording) -> SharedNames:
     launch = recording.launches[-1]
-    if launch.compiled is None:
-        return SharedNames()
-    return SharedNames(pointers.find(launch.compiled).shared_arrays, {}, recording.source, launch.facts.kernel)
+    compiled = launch.captured.compiled
+    return SharedNames(pointers.find(compiled).shared_arrays, {}, recording.source, launch.facts.kernel)

@@ -35,7 +35,8 @@ HAS: tuple[Row, ...] = (
 def limits_table(gpus: Sequence[Device]) -> Table:
     """First what a launch may ask for, then what each GPU has, a column for each."""
     rows = tuple((name, *(text_for(gpu) for gpu in gpus)) for name, text_for in (*ASKED, *HAS))
-    caption = f"What a launch may ask for, and what {' and '.join(f'an {gpu.short}' for gpu in gpus)} has"
+    has = "has" if len(gpus) == 1 else "have"
+    caption = f"What a launch may ask for, and what {' and '.join(f'an {gpu.short}' for gpu in gpus)} {has}"
     return Table(
         ("", *(gpu.short for gpu in gpus)), rows, caption, begins=frozenset({len(ASKED)}), words=frozenset({0})
     )

@@ -26,7 +26,7 @@ NAMES = {
 OWNERS = {
     "hbm": "of the whole GPU: all matrices lie here",
     "l2": "a cache: the hardware keeps here what was used lately",
-    "shared": "that much shared by the threads of a block; the rest is the L1 cache",
+    "shared": "at most, for the threads of blocks to share; the L1 cache lies beside it",
     "registers": "each belongs to one thread; no other thread can read it",
 }
 SM_TINT, BOX_TINT, WAY = "#F3EEF6", "#FFFFFF", theme.REFERENCE

@@ -16,7 +16,7 @@ from helpers.pictures import theme
 from helpers.pictures.controls import choice_list, range_slider
 from helpers.pictures.live import LiveExplorer
 from helpers.pictures.occupancy.facts import Resources, resources_of
-from helpers.pictures.occupancy.figure import FIGURE_HEIGHT, filling, occupancy_figure, occupancy_rows_figure
+from helpers.pictures.occupancy.figure import FIGURE_HEIGHT, filling, occupancy_figure
 from helpers.pictures.own_kernel import Own, taken
 from helpers.pictures.speeds import speed_of
 
@@ -100,16 +100,3 @@ def explore(own: Own = None, *, kernel: str = "block_tile_2d", device: str = dev
     own = taken(own)
     first = own or get(kernel)
     return OccupancyExplorer([first, *(kernel for kernel in LADDER if kernel != first)], device)
-
-
-TELLING = ("naive", "shared_memory", "block_tile_2d", "warptiled")
-
-
-def small_multiples(kernels: Sequence[str] = TELLING, device: str = devices.DEFAULT.name) -> theme.Figure:
-    """The explorer's static twin: kernels as compiled for one GPU, a row each."""
-    gpu = devices.get(device)
-    rows = []
-    for name in kernels:
-        taken = resources_of(get(name), gpu.arch)
-        rows.append(filling(gpu, gpu.name, name, taken.threads, taken.registers, taken.shared_bytes))
-    return occupancy_rows_figure(rows, f"How many blocks fit on one SM of the {gpu.name}?")

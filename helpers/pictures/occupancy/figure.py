@@ -7,7 +7,6 @@ occupancy against registers per thread: a staircase, and where the kernel stands
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +26,6 @@ STAIRS_TOP, STAIRS_HEIGHT = 422.0, 120.0
 HEIGHT = 592.0
 CAPTION_LINES = 2
 FIGURE_HEIGHT = page.full_height(HEIGHT, CAPTION_LINES)
-ROW_TOP, ROW, BAR_X, BAR_STEP, BAR_WIDTH, BAR_HEIGHT = 92.0, 42.0, 250.0, 140.0, 88.0, 14.0
 
 NAMES = {"blocks": "block slots", "warps": "warps", "registers": "registers", "shared": "shared memory"}
 UNITS = {"blocks": "blocks", "warps": "warps", "registers": "registers", "shared": "bytes"}
@@ -199,53 +197,3 @@ def _stairs(axes: Axes, data: SmFilling) -> None:
     axes.set_xticks(range(0, 257, 32))
     axes.set_yticks((0, 25, 50, 75, 100))
     axes.grid(True, axis="y")
-
-
-def occupancy_rows_figure(rows: Sequence[SmFilling], title: str) -> theme.Figure:
-    """One row a kernel: how far its blocks fill each resource, the limit each sets, and the occupancy."""
-    if not rows:
-        raise ValueError("There is no kernel to draw: give at least one SmFilling.")
-    least = min(rows, key=lambda row: row.result.fraction)
-    most = max(rows, key=lambda row: row.result.fraction)
-    caption = f"From {_in_words(least)} to {_in_words(most)}: the resource in red stops the next block."
-    drawn, axes = page.page(ROW_TOP + ROW * len(rows) + 4, title, caption, 2)
-    with theme.style():
-        keys = [page.Key(TINTS[0], "resident blocks"), page.Key(theme.WASTE, "not used", hatched=True)]
-        page.legend(axes, 46, [*keys, page.Key(theme.TROUBLE, "what stops the next block; 32: room for 32 blocks")])
-        for number, name in enumerate(NAMES):
-            page.text(axes, BAR_X + number * BAR_STEP, ROW_TOP - 16, NAMES[name])
-        page.text(axes, page.WIDTH - page.MARGIN, ROW_TOP - 16, "occupancy", ha="right")
-        for number, row in enumerate(rows):
-            _row(axes, row, ROW_TOP + number * ROW)
-    return drawn
-
-
-def _in_words(row: SmFilling) -> str:
-    limits = " and ".join(NAMES[name] for name in row.result.limiters)
-    return f"{theme.percent(row.result.fraction, 2)} ({row.name}, {limits})"
-
-
-def _row(axes: Axes, row: SmFilling, top: float) -> None:
-    middle = top + ROW / 2
-    page.lines(axes, [[(page.MARGIN, top), (page.WIDTH - page.MARGIN, top)]], theme.FAINT, 0.8)
-    page.text(axes, page.MARGIN, middle - 8, row.name, size=theme.TEXT, color=theme.INK)
-    page.text(axes, page.MARGIN, middle + 11, f"{row.threads} threads, {row.registers} registers each")
-    for number, stack in enumerate(row.stacks):
-        left = BAR_X + number * BAR_STEP
-        stops = stack.resource in row.result.limiters
-        each = BAR_WIDTH * stack.each / stack.capacity
-        box = page.boxes(left, middle - BAR_HEIGHT / 2, BAR_WIDTH, BAR_HEIGHT)
-        page.hatch(axes, box)
-        starts = left + each * np.arange(row.result.blocks)
-        colours = [TINTS[block % len(TINTS)] for block in range(row.result.blocks)]
-        page.fill(
-            axes, page.boxes(starts, middle - BAR_HEIGHT / 2, each, BAR_HEIGHT), colours, label=f"{stack.resource} used"
-        )
-        ink = theme.TROUBLE if stops else theme.INK
-        page.outline(axes, box, ink, 1.8 if stops else 0.8)
-        weight = "bold" if stops else "normal"
-        page.text(axes, left + BAR_WIDTH + 7, middle, stack.limit, size=theme.TEXT, color=ink, weight=weight)
-    share = theme.percent(row.result.fraction, 2)
-    page.text(
-        axes, page.WIDTH - page.MARGIN, middle, share, size=theme.TEXT, color=theme.INK, weight="bold", ha="right"
-    )

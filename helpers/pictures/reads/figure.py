@@ -17,7 +17,6 @@ LEGEND_Y = 50.0
 MOST_WARPS, MOST_ROUNDS = 24, 8
 NUMBERS = 11.0
 CAPTION_LINES = 2
-FIGURE_HEIGHT = page.full_height(TOP + MOST_ROUNDS * ROW + 28, CAPTION_LINES)
 
 
 def reads_figure(reads: Reads, title: str, *, whole: bool = False) -> theme.Figure:

@@ -28,11 +28,6 @@ def attainable_gflops(device: Device, intensity: float) -> float:
     return min(device.peak_fp32_gflops, intensity * device.memory_gb_per_s)
 
 
-def bound(device: Device, intensity: float) -> Bound:
-    """Which roof is the lower one at this intensity."""
-    return "memory" if intensity < ridge_point(device) else "compute"
-
-
 @dataclass(frozen=True)
 class FastestTime:
     """The two times below which no kernel can get, in milliseconds; the longer one is the floor."""

@@ -77,8 +77,11 @@ def caption(data: TilePhases, number: int) -> str:
         copied = sum(len(copy.element) for copy in phase.copies if copy.array == letter)
         if len(times) == copied and (times == times[0]).all():
             parts.append(f"each float of {letter} is read {_uses(reads)}, for {theme.plural(uses, 'product')} each")
+        elif not len(times):
+            parts.append(f"no float of {letter} is read")
         else:  # as by a kernel that reads other floats than its own
-            parts.append(f"of {letter}'s {copied} floats {len(times)} are read, {_uses(reads)} on the average of all")
+            average = _uses(reads * copied / len(times))
+            parts.append(f"of {letter}'s {copied} floats {len(times)} are read, each {average} on average")
     return f"{text}: {'; '.join(parts)}."
 
 

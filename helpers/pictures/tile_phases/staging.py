@@ -89,11 +89,6 @@ class Phase:
         table = np.stack([np.where(read.word == EMPTY, EMPTY, holds[read.word]) for read in self.reads], axis=1)
         return [row[row != EMPTY] for row in table]
 
-    def word_of(self, array: str, element: int) -> int:
-        """The shared word that holds an element, EMPTY if it is not staged."""
-        places = np.flatnonzero(self._holds[array] == element)
-        return int(places[0]) if len(places) else EMPTY
-
 
 def staged_phases(recording: Recording, block: tuple[int, ...] = (0, 0, 0)) -> tuple[Phase, ...]:
     """The phases of one traced block. Raises CannotTell, in a sentence, for a kernel whose phases cannot be told.

@@ -210,17 +210,6 @@ def _searched(gpu: str, size: int) -> dict[tuple[int, ...], float]:
     }
 
 
-def pairs(gpu: str, size: int, name: str, old: int, new: int) -> list[tuple[dict[str, int], float, float]]:
-    """(the other parameters, GFLOPS with the old value of one, GFLOPS with the new one), for every configuration that
-    a recorded search at M = N = K = size measured with both."""
-    speeds: dict[tuple[tuple[str, int], ...], dict[int, float]] = {}
-    for params, gflops in _searched(gpu, size).items():
-        named = dict(zip((*SPACE, *fixed()), params, strict=True))
-        value = named.pop(name)
-        speeds.setdefault(tuple(named.items()), {})[value] = gflops
-    return [(dict(others), both[old], both[new]) for others, both in speeds.items() if {old, new} <= both.keys()]
-
-
 @lru_cache(maxsize=16)
 def sizes(gpu: str) -> tuple[int, ...]:
     """The sizes of the searches that were recorded on a GPU, ascending."""

@@ -14,16 +14,19 @@ from helpers.pictures.widgets import Stage
 Shown = Literal["picture", "sentence"]
 
 
-def ends(control: ipywidgets.Widget) -> Iterator[Any]:
-    """The settings at both ends of a control; for switches none, all, and the first."""
+def spread(control: ipywidgets.Widget, count: int = 2) -> list[Any]:
+    """So many settings of a control from one end of its range to the other, or all if there are fewer; for switches
+    none, all, and the first."""
     if isinstance(control, Switches):
-        yield from ((), control.options, control.options[:1])
-    elif control.has_trait("index"):
-        yield from (0, len(control.options) - 1)
+        return [(), control.options, control.options[:1]]
+    if control.has_trait("index"):
+        first, last = 0, len(control.options) - 1
     elif control.has_trait("max"):
-        yield from (control.min, control.max)
+        first, last = control.min, control.max
     else:
-        yield from (False, True)
+        return [False, True]
+    steps = count - 1
+    return [*dict.fromkeys(first + (last - first) * step // steps for step in range(count))]
 
 
 def any_setting(control: ipywidgets.Widget, chance: random.Random) -> Any:

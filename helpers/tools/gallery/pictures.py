@@ -253,7 +253,6 @@ PICTURES: tuple[Picture, ...] = (
         ("registers", _filled(H200.name, "block_tile_2d")),
         ("warps and registers", _filled(H200.name, "shared_memory")),
         ("another GPU", _filled("RTX A6000", "shared_memory")),
-        (TWIN, occupancy.small_multiples),
     )),
     Picture("05-scheduler", "Who issues, and who waits?", (
         ("one warp", small_pictures.issue(1, 1, 30)),
@@ -325,11 +324,6 @@ PICTURES: tuple[Picture, ...] = (
         ("one buffer and two", small_pictures.by_hand(3, 1, 2)),
         ("long products", small_pictures.by_hand(6, 1, 2)),
         ("three buffers", small_pictures.by_hand(3, 2, 3)),
-    )),
-    Picture("10-stages", "What does each warp of a block do when?", (
-        ("one buffer and two", small_pictures.clocked("vectorized", "double_buffered")),
-        ("one buffer", small_pictures.clocked("vectorized")),
-        ("two buffers", small_pictures.clocked("double_buffered")),
     )),
     Picture("11-hierarchy", "Who owns which part of C?", (
         ("the kernel's zigzag", _levels(0, hierarchy.ZIGZAG, 0, 3)),

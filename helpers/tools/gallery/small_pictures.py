@@ -40,8 +40,6 @@ from helpers.pictures.pipeline.time_lines import time_lines_figure
 from helpers.pictures.schedule import facts as schedule
 from helpers.pictures.schedule.figure import schedules_figure
 from helpers.pictures.scheduler import explorer as scheduler
-from helpers.pictures.stages import facts as stages
-from helpers.pictures.stages.figure import stages_figure
 from helpers.pictures.warp_fill.figure import warp_fill_figure
 from helpers.pictures.warp_states.facts import predicted_states
 from helpers.pictures.warp_states.figure import warp_states_figure
@@ -74,17 +72,6 @@ def here(number: str) -> Draw:
 def by_hand(multiply: int, *buffers: int) -> Draw:
     """Four tiles that take 4 units to load, with these numbers of buffers."""
     return lambda: time_lines_figure([ByHand(4, 4, multiply, count) for count in buffers], "Four tiles by hand")
-
-
-def clocked(*kernels: str) -> Draw:
-    """What each warp of a block of these kernels did when, by the clock of its SM."""
-
-    def draw() -> theme.Figure:
-        recorded = [stages.recorded(kernel) for kernel in kernels]
-        waits = " and ".join(f"{stage.mean('barrier'):.0f} in {stage.kernel}" for stage in recorded)
-        return stages_figure(recorded, "Two iterations of one block", f"Cycles of an iteration at barriers: {waits}.")
-
-    return draw
 
 
 def mixes(*kernels: str) -> Draw:

@@ -29,8 +29,8 @@ OPTIONAL = re.compile(r"\b(A challenge|Practice, if you want it|Stretch)\b")  # 
 FOLDED = re.compile(r"<details>.*?</details>", re.DOTALL)
 ADDRESS, SOURCES = re.compile(r"\]\([^)]*\)"), re.compile(r"\*\*Sources\.\*\*.*", re.DOTALL)
 WORDS_PER_MINUTE, LINES_PER_MINUTE = 130, 12  # of prose, tasks and hints, and of Python that is read
-PICTURE, TABLE, PREDICTION, EXPLORER = 0.4, 0.35, 0.5, 2.0  # minutes to look at one, or to answer it
-KERNEL, LINE, QUESTION = 2.8, 0.65, 4.3  # minutes for a kernel and for each line of it, until it passes; for any other
+PICTURE, TABLE, PREDICTION, EXPLORER = 0.4, 0.35, 0.5, 1.5  # minutes to look at one, or to answer it
+KERNEL, LINE, QUESTION = 3.4, 0.7, 3.9  # minutes for a kernel and for each line of it, until it passes; for any other
 HINTS = 2  # of the three, that a reader opens
 QUOTED = re.compile(r'"""(?s:.*?)"""')  # the text of a kernel
 

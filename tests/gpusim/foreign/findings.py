@@ -25,8 +25,6 @@ HELD_BY = {
         "test_instruction_goldens.py::test_ptx_of_a_form_answers_what_its_machine_code_does",
     "W12 big-endian arrays were read wrongly":
         "test_raw_module.py::test_an_array_in_another_byte_order_is_refused_in_a_sentence",
-    "W13 a rare block was missed by sampling":
-        "test_sampling.py::test_deviating_block_among_hundreds_is_counted_as_it_is",
     "F1 padding of a struct":
         "test_unused_values.py::test_struct_is_copied_with_padding_but_not_without_a_member",
     "F2 unused lanes of a float4": "test_unused_values.py::test_of_four_floats_at_the_end_of_an_array_two_may_be_used",

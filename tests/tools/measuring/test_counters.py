@@ -5,13 +5,13 @@ from typing import NamedTuple
 
 import pytest
 
+import gpusim
 from gemm_kernels import LADDER, SPECIALISTS, get
 from gpusim import devices
 from gpusim.devices import LIMITS
 from gpusim.occupancy import occupancy
 from helpers import gpu, recordings, run
 from helpers.measure import problem
-from helpers.pictures.traffic import sectors_per_request
 from helpers.tools.measuring.counters import SHAPES, SMALL_SHAPES
 
 pytestmark = pytest.mark.usefixtures("on_the_simulator")
@@ -64,7 +64,7 @@ def simulated(index):
     M, N, K = row["M"], row["N"], row["K"]
     A, B, C = (gpu.asarray(matrix) for matrix in problem(M, N, K))
     launch = loaded(row["kernel"], tuple(row["params"].items()))
-    with gpu.record(level="ptx", checks=False) as recording:  # what the sanitizer needs for stream_k is half a gigabyte
+    with gpusim.record(level="ptx", checks=False) as recording:  # for stream_k that needs half a gigabyte
         launch(M, N, K, 1.25, A, B, row["beta"], C)
     tags = {op: recording.total("tags", space="global", op=op) for op in ("ld", "st")}
     return Simulated(dict(recording.counters), tags, recording.total("requests", space="global", op="ld", array="B"))
@@ -106,7 +106,7 @@ def test_special_kernels_count_what_nsight_compute_does(index):
     M, N, K = row["M"], row["N"], row["K"]
     A, B, C = (gpu.asarray(matrix) for matrix in problem(M, N, K))
     launch = loaded(row["kernel"], tuple(row["params"].items()))
-    with gpu.record(level="sass", checks=False) as recording:
+    with gpusim.record(level="sass", checks=False) as recording:
         launch(M, N, K, 1.25, A, B, row["beta"], C)
     names = {name for name in row["counters"] if not name.startswith(("launch__", "sm__"))} & {*recording.counters}
     assert {*DECIDED_IN_PTX} <= names
@@ -128,17 +128,6 @@ def test_simulated_lines_are_nsight_computes_tag_look_ups(index):
     for op in ("ld", "st"):
         more = counted[f"l1tex__t_set_accesses_pipe_lsu_mem_global_op_{op}.sum"] - simulated(index).tags[op]
         assert 0 <= more <= (split_look_ups(index) if op == "ld" else 0)
-
-
-@pytest.mark.parametrize(("name", "x_along"), [("naive", "rows"), ("coalesced", "columns")])
-def test_the_sector_formula_is_what_nsight_compute_counts(name, x_along):
-    M, N, K = 1024, 1024, 1024
-    row = next(row for row in ROWS if row["kernel"] == name and (row["M"], row["N"], row["K"]) == (M, N, K))
-    sectors = sectors_per_request(row["params"]["block_x"], row["params"]["block_y"], x_along=x_along)
-    warps = M * N // 32
-    loads = (sectors.A + sectors.B) * K * warps + sectors.C * warps  # beta is not 0: C is read once
-    assert row["counters"]["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"] == loads
-    assert row["counters"]["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"] == sectors.C * warps
 
 
 @pytest.mark.parametrize("row", ROWS, ids=IDS)

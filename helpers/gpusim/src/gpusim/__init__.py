@@ -9,11 +9,9 @@
     recording.counters                                      # under Nsight Compute's names
     recording.by_line(), recording.by_instruction()         # where they come from
     recording.requests("global", block=(0, 0), warp=0)      # addresses
-    recording.occupancy, recording.unique_sectors("A", block=(0, 0))
-    recording.save("launch.npz"); gpusim.load("launch.npz")
+    recording.occupancy
     gpusim.timing.predict(recording, "NVIDIA H200").ms      # how long it would take there
 
-`record(blocks="sampled")` is for big problems: it executes some blocks of each kind and counts for all of them.
 `with gpusim.sanitize() as reports` lists races, uninitialised reads and accesses out of bounds.
 
 These names are the whole face; they are loaded when they are first asked for (PEP 562).
@@ -39,7 +37,6 @@ _HOMES = {  # of each name: its module, or that and its name there
     "capture": "cupy.settings",
     "cupy_names": "cupy.names:names",
     "empty": "cupy.arrays",
-    "load": "counters.questions:Recording.load",
     "record": "cupy.settings",
     "sanitize": "cupy.settings",
 }

@@ -17,7 +17,6 @@ _FIELD, _FULL, _BYTES_FIELD = U8(0xFFFFF), U8(0x100000), U8(0x1FFFFF)
 _EXPECTED, _BYTES, _PENDING, _PHASE = U8(1), U8(21), U8(43), U8(63)
 _OTHERS = ~(_FIELD << _EXPECTED | _BYTES_FIELD << _BYTES | _FIELD << _PENDING | U8(1) << _PHASE)
 _NONE, _WORD = U8(0), U8(32)
-MOST_BYTES = 2**20 - 1  # that may be expected at a time
 
 
 def initial(count):

@@ -20,7 +20,6 @@ from gpusim.devices import WARP
 from gpusim.errors import KernelError
 from gpusim.isa.ptx.flow import registers_of, written
 
-EVERY_LANE = np.uint32(0xFFFFFFFF)
 WARP_FUNCTIONS = ("shfl", "vote", "match", "redux")
 LOADS = ("ld", "ldu")
 MADE_BY_LANES = ("vote", "match", "activemask", "atom")

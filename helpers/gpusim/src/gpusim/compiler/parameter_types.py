@@ -35,7 +35,6 @@ _VECTORS = {f"{name}{count}": (number, count) for name, number in _OF_VECTORS.it
 _PAIRS = {"half2": ("f2", 2), "__half2": ("f2", 2), "nv_bfloat162": ("bf16", 2), "__nv_bfloat162": ("bf16", 2)}
 NOT_OF_NUMPY = {"bf16": "bfloat16", "fp8": "float8"}  # numbers whose bits are passed
 _NOT_OF_TYPE = re.compile(r"\b(?:const|volatile|struct|enum|__restrict__)\b")
-_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,13 @@
 """Recordings: what launches did, and everything that can be asked about it afterwards."""
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gpusim.checks.checks import Report
-from gpusim.counters import counters, counting, file as recording_file, unique_sectors
+from gpusim.counters import counters, counting
 from gpusim.counters.recorded import Counts, InstructionCounts, LineCounts, RecordedLaunch, place_of
 from gpusim.counters.recorder import COPY, WARP, as_warps
 from gpusim.errors import SimulatorError
@@ -47,10 +45,7 @@ class Recording:
     _asked: dict[tuple[Any, ...], np.ndarray] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __reduce__(self):
-        raise SimulatorError(
-            "A Recording cannot be pickled or copied. Write it to a file with recording.save(path); "
-            "Recording.load(path) reads it in another process."
-        )
+        raise SimulatorError("A Recording cannot be pickled or copied. Record the launch again where it is looked at.")
 
     @property
     def level(self) -> str:
@@ -65,12 +60,6 @@ class Recording:
         machine code of this architecture is executed here; None if there is nothing to say."""
         return "\n".join(dict.fromkeys(launch.facts.note for launch in self.launches if launch.facts.note)) or None
 
-    @property
-    def sampled(self) -> str | None:
-        """A sentence that says how launches were sampled (`record(blocks="sampled")`); None if nothing was."""
-        sentences = dict.fromkeys(str(launch.sampling) for launch in self.launches if launch.sampling is not None)
-        return " ".join(sentences) or None
-
     def __repr__(self) -> str:
         if not self.launches:
             return f"<Recording at {self.level.upper()} level: no launch>"
@@ -82,7 +71,7 @@ class Recording:
         launches = "; ".join(
             text if texts.count(text) == 1 else f"{texts.count(text)} times {text}" for text in dict.fromkeys(texts)
         )
-        return f"<Recording at {self.level.upper()} level: {launches}{'. ' + self.sampled if self.sampled else ''}>"
+        return f"<Recording at {self.level.upper()} level: {launches}>"
 
     @property
     def checks(self) -> Report:
@@ -90,15 +79,6 @@ class Recording:
         if not self.reports:
             raise SimulatorError("The sanitizer was off, or nothing was launched, inside `with gpusim.record(...)`.")
         return sum(self.reports, Report(""))
-
-    def save(self, path: str | os.PathLike) -> Path:
-        """Write the recording to one .npz file, which `Recording.load` reads on a machine without compiler or GPU."""
-        return recording_file.write(path, self.level, self._launches(), self.reports)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike) -> "Recording":
-        """The recording that `save` wrote; SimulatorError with a sentence if the file is not one or is damaged."""
-        return cls(*recording_file.read(path))
 
     @property
     def source(self) -> str:
@@ -120,50 +100,6 @@ class Recording:
     def listings(self) -> dict[str, dict[int, tuple[str, ...]]]:
         """`listing` of the levels that can be shown here, by level."""
         return self._launches()[-1].all_listings()
-
-    def unique_sectors(
-        self,
-        array: str | None = None,
-        op: str | None = None,
-        *,
-        per: str = "grid",
-        block: Iterable[int] | None = None,
-    ) -> int:
-        """How many different 32-byte sectors of global memory were touched: the compulsory traffic.
-
-        Args: `array` (a parameter's name) and `op` ("ld", "st", "atom") select. per="grid" counts a sector once however
-        many blocks touch it, which is the least that must come from DRAM; per="block" counts it once for each block,
-        the least that must pass between L1 and L2. `block` asks for one traced block alone.
-
-        It must have been asked for: `record(unique_sectors=True)`, or blocks="all"; for one block, that it was traced.
-        """
-        return sum(
-            unique_sectors.touched(histogram, op)
-            for launch in self._launches()
-            for name, histogram in self._sectors(launch, per, block).items()
-            if array in (None, name)
-        )
-
-    def _sectors(self, launch: RecordedLaunch, per: str, block: Iterable[int] | None) -> dict[str, np.ndarray]:
-        if per not in ("grid", "block"):
-            raise SimulatorError(f"per={per!r}: choose 'grid' or 'block'.")
-        if block is not None:
-            return unique_sectors.of_traces(launch.traces_of(block))
-        if launch.unique is not None:
-            if per == "block":
-                return launch.unique.blocks
-            if launch.unique.grid is None:
-                raise SimulatorError(
-                    "Not all blocks were executed, so that the unique sectors of the grid are not known; "
-                    "unique_sectors(per='block') is."
-                )
-            return launch.unique.grid
-        if launch.traced is None:
-            return unique_sectors.of_traces(launch.traces, by_block=per == "block")
-        raise SimulatorError(
-            "Which sectors were touched was not recorded. Ask for it: gpusim.record(unique_sectors=True); or name a "
-            "traced block: recording.unique_sectors(block=(0, 0))."
-        )
 
     def _launches(self) -> list[RecordedLaunch]:
         if not self.launches:

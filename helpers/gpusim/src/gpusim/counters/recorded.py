@@ -14,7 +14,6 @@ import numpy as np
 from gpusim import compiler
 from gpusim.compiler import CompiledKernel
 from gpusim.counters.trace import Trace
-from gpusim.counters.unique_sectors import SectorSets
 from gpusim.engine.ir import Program
 from gpusim.errors import SimulatorError
 
@@ -160,38 +159,6 @@ class LaunchFacts:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Sampling:
-    """How a launch was sampled: some blocks were executed, each for a number of blocks that behave alike.
-
-    `executed` of `blocks` blocks were executed, of `kinds` kinds; `by_start` tells whether all blocks were begun to
-    find the kinds, or only their places in the grid were looked at. `doubts` say why the counts may not be exact.
-    """
-
-    blocks: int
-    executed: int
-    kinds: int
-    by_start: bool
-    doubts: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        """The sentence for a learner."""
-        if self.executed == self.blocks:
-            return f"Sampled: all {self.blocks:,} blocks were executed, as there are few of each kind."
-        how = "their first steps and their places" if self.by_start else "their places"
-        where = f"{how} in the grid (first, between or last along an axis)"
-        kinds = (
-            f"There is 1 kind of block, as far as {where} tell."
-            if self.kinds == 1
-            else f"There are {self.kinds:,} kinds of blocks, by {where}."
-        )
-        first = (
-            f"Sampled: {self.executed:,} of {self.blocks:,} blocks were executed. {kinds} Those executed of a kind did "
-            "the same, and count for all of it. Arrays hold the results of the executed blocks alone."
-        )
-        return " ".join([first, *self.doubts])
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Captured:
     """A launch as it can be executed, again or in parts: what runs, what it was compiled from, its dynamic shared
@@ -204,12 +171,12 @@ class Captured:
 
 @dataclass(frozen=True, slots=True)
 class RecordedLaunch:
-    """One launch as it was recorded; `gpusim.counters.file` reads and writes it.
+    """One launch as it was recorded.
 
     `block_warps` and `block_lanes` hold by basic block how many warps and threads executed it, `guarded_lanes` by
     instruction with a guard how many threads had a true one; `counts` are by (instruction, space, op, array).
     `traced` are the linear numbers of the blocks whose addresses are in `traces`, None for all blocks. `captured` is
-    the launch itself, None in a recording that was read from a file.
+    the launch itself.
     """
 
     program: Program
@@ -217,14 +184,11 @@ class RecordedLaunch:
     traced: frozenset[int] | None
     block_warps: np.ndarray
     block_lanes: np.ndarray
-    guarded_lanes: Mapping[int, int] = field(default_factory=dict)
-    counts: Mapping[Key, Counts] = field(default_factory=dict)
-    traces: Sequence[Trace] = ()
-    sampling: Sampling | None = None
-    unique: SectorSets | None = None
+    guarded_lanes: Mapping[int, int]
+    counts: Mapping[Key, Counts]
+    traces: Sequence[Trace]
+    captured: Captured
     listings: dict[str, dict[int, tuple[str, ...]]] = field(default_factory=dict)
-    compiled: CompiledKernel | None = None
-    captured: Captured | None = None
 
     def traces_of(self, block: Iterable[int] | int) -> list[Trace]:
         """The accesses of one traced block, given as x, (x,), (x, y) or (x, y, z), in the order of execution.
@@ -235,10 +199,9 @@ class RecordedLaunch:
         grid = self.facts.grid
         number = wanted[0] + grid[0] * (wanted[1] + grid[1] * wanted[2])
         if self.traced is not None and number not in self.traced:
-            alone = ", only_traced=True" if self.sampling is not None else ""
             raise SimulatorError(
                 f"The addresses of block {wanted} were not kept. Name it when recording: "
-                f"gpusim.record(blocks=[{wanted}]{alone})."
+                f"gpusim.record(blocks=[{wanted}])."
             )
         return [trace for trace in self.traces if trace.block == wanted]
 
@@ -252,14 +215,9 @@ class RecordedLaunch:
     def listing(self, level: str) -> dict[int, tuple[str, ...]]:
         """The kernel's instructions by source line, of the compiler's PTX ("ptx") or its machine code ("sass").
 
-        Raises NvdisasmMissing, or SimulatorError if the launch was saved where there was no nvdisasm.
+        Raises NvdisasmMissing.
         """
         if level not in self.listings:
-            if self.compiled is None:
-                raise SimulatorError(
-                    f"This recording was saved without the {level.upper()} of {self.facts.kernel}: nvdisasm was "
-                    "missing there. Record it again where `pip install nvidia-cuda-nvdisasm` was done."
-                )
             read = {"ptx": compiler.ptx_by_line, "sass": compiler.sass_by_line}[level]
-            self.listings[level] = {line: tuple(texts) for line, texts in read(self.compiled).items()}
+            self.listings[level] = {line: tuple(texts) for line, texts in read(self.captured.compiled).items()}
         return self.listings[level]

@@ -8,11 +8,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from gpusim.compiler import CompiledKernel
 from gpusim.counters import counting
-from gpusim.counters.recorded import Counts, LaunchFacts, RecordedLaunch
+from gpusim.counters.recorded import Captured, Counts, LaunchFacts, RecordedLaunch
 from gpusim.counters.trace import Trace
-from gpusim.counters.unique_sectors import SectorSets
 from gpusim.devices import SECTOR_BYTES, WARP
 from gpusim.engine.ir import Program
 from gpusim.engine.observers import (
@@ -48,12 +46,11 @@ class LaunchRecorder(Observer):
         self._mask: np.ndarray | None = None
         self._mask_counts = (0, 0)
 
-    def finish(self, compiled: CompiledKernel | None, unique: SectorSets | None) -> RecordedLaunch:
-        """What was recorded of a launch of `compiled`; `unique` are the sectors that it touched, if they were looked
-        for."""
+    def finish(self, captured: Captured) -> RecordedLaunch:
+        """What was recorded of the launch."""
         return RecordedLaunch(
             self.program, self.facts, self.traced, self.block_warps, self.block_lanes, self.guarded_lanes, self.counts,
-            self.traces, unique=unique, compiled=compiled,
+            self.traces, captured,
         )  # fmt: skip
 
     # ---- what the engine reports

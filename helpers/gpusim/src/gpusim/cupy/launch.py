@@ -16,10 +16,8 @@ import numpy as np
 from gpusim import devices
 from gpusim.checks.checks import WARNINGS, Checker, FoundEnough, Report, error_for
 from gpusim.checks.shared_checks import Patterns
-from gpusim.counters import sampling
 from gpusim.counters.recorded import Captured, LaunchFacts, RecordedLaunch
 from gpusim.counters.recorder import LaunchRecorder
-from gpusim.counters.unique_sectors import SectorObserver
 from gpusim.cupy.arguments import pack_arguments
 from gpusim.cupy.settings import Settings
 from gpusim.engine import clusters, compiled
@@ -165,7 +163,7 @@ def _decide(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Settin
     array, line = kernel.shared_names("sass").used[index], forms.sass.program.instructions[index].line
     try:
         run = _launch_of(kernel, kernel.forms.ptx, geometry, args, settings.max_instructions)
-        if settings.sampled or settings.only_traced:
+        if settings.only_traced:
             alone = np.array([access.block], np.int64)
             run = replace(run, only_blocks=clusters.whole(run.grid, run.cluster, alone))
         _try(kernel, replace(run, output=Output(0)))
@@ -206,14 +204,12 @@ def _launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Settin
         is_given = program.level == "sass" and kernel.forms.given_masks
         if (is_given or any(kernel.forms.never_set)) and not kernel.cooperative:
             _check_at_ptx_level(kernel, geometry, args, settings, checker)
-    recorded = None
     try:
         if settings.recording is None:
             if not _compiled(kernel, run, checker, False, frozenset()):
                 _in_numpy(kernel, replace(run, observers=together(checker)))
         else:
-            recorded = _recorded(kernel, geometry, run, checker, settings, note)
-            settings.recording.launches.append(recorded)
+            settings.recording.launches.append(_recorded(kernel, geometry, run, checker, settings, note))
     except FoundEnough:
         pass  # the report says what
     except KernelError as error:
@@ -224,10 +220,7 @@ def _launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Settin
         memory.put_back()
     if checker is not None:
         kernel.learnt = Learnt(program.level, geometry.block, geometry.shared_mem, checker.shared.first)
-        report = checker.finish()
-        if recorded is not None and recorded.sampling is not None:
-            report = replace(report, notes=(*report.notes, str(recorded.sampling)))
-        _tell(report, settings)
+        _tell(checker.finish(), settings)
 
 
 def _launch_of(kernel: Kernel, prepared: Prepared, geometry: Geometry, args: Sequence, most: int) -> Launch:
@@ -341,8 +334,7 @@ def _recorded(
 ) -> RecordedLaunch:
     """Run the launch, or a part of it, and count."""
     captured = Captured(run, kernel.compiled, geometry.shared_mem)
-    code, sectors = kernel.compiled, SectorObserver() if settings.unique_sectors else None
-    traced = executed = None
+    code, traced, executed = kernel.compiled, None, None
     if settings.blocks is not None:
         traced = frozenset(_block_number(block, run.grid, kernel.name) for block in settings.blocks)
         executed = np.array(sorted(traced), np.int64) if settings.only_traced else None
@@ -353,22 +345,16 @@ def _recorded(
         product(run.grid) if executed is None else len(executed), geometry.shared_mem, code.arch,
         code.compiler_version, code.options, note,
     )  # fmt: skip
-    if settings.sampled:
-        _check_that_blocks_do_not_meet(kernel)
-        with _doubting(run):
-            recorded = sampling.execute(run, facts, code, checker, sectors, kernel.pointers.written)
-        return replace(recorded, captured=captured)
     if executed is not None:
         run = replace(run, only_blocks=executed)
-    if sectors is None and (done := _compiled(kernel, run, checker, True, traced)):
+    if done := _compiled(kernel, run, checker, True, traced):
         return RecordedLaunch(
             run.program, facts, traced, done.block_warps, done.block_lanes, done.guarded_lanes, done.counts,
-            done.traces, compiled=code, captured=captured,
+            done.traces, captured,
         )  # fmt: skip
     recorder = LaunchRecorder(run.program, facts, traced)
-    _in_numpy(kernel, replace(run, observers=together(recorder, checker, sectors)))
-    recorded = recorder.finish(code, None if sectors is None else sectors.finish(whole=executed is None))
-    return replace(recorded, captured=captured)
+    _in_numpy(kernel, replace(run, observers=together(recorder, checker)))
+    return recorder.finish(captured)
 
 
 def _in_numpy(kernel: Kernel, run: Launch) -> None:
@@ -438,25 +424,6 @@ def _check_that_all_blocks_fit(kernel: Kernel, run: Launch) -> None:
         raise LaunchError(
             f"{kernel.name} was not launched: in a cooperative launch all blocks must be on the GPU at once, and of "
             f"these it holds {most}, not {blocks}. Launch at most {most}, and let each do more of the work in a loop."
-        )
-
-
-def _check_that_blocks_do_not_meet(kernel: Kernel) -> None:
-    """SimulatorError if blocks meet at variables of the module or at an array, as those that share the work for a tile.
-
-    So they do in a cluster. The last one does more than the others, and what is there to do depends on all. (An
-    array that is updated and not asked is rather a result, such as a histogram: `RecordedLaunch.sampling` says that it
-    is incomplete.)
-    """
-    if product(kernel.compiled.cluster or ()) > 1:
-        raise SimulatorError(
-            f"{kernel.name} cannot be sampled: its blocks work together in clusters. Record a smaller problem, whole: "
-            'leave out blocks="sampled".'
-        )
-    if updated := " and ".join(kernel.pointers.updated):
-        raise SimulatorError(
-            f"{kernel.name} cannot be sampled: its blocks meet at {updated}, which they update atomically, so that "
-            'what a block does depends on the others. Record a smaller problem, whole: leave out blocks="sampled".'
         )
 
 

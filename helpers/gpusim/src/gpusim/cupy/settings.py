@@ -16,8 +16,6 @@ from gpusim.cupy import levels
 from gpusim.errors import SimulatorError
 
 DEFAULT_MAX_INSTRUCTIONS = 1_000_000
-SAMPLED_MAX_INSTRUCTIONS = 64_000_000  # big problems have long loops
-SAMPLED = "sampled"
 MOST_INSTRUCTIONS = 2**62  # as many as the compiled engine can count
 CHECKS = ("raise", "report", "off")
 
@@ -33,8 +31,6 @@ class Settings:
     level: str = levels.AUTO
     blocks: tuple[tuple[int, int, int], ...] | None = ()
     only_traced: bool = False
-    sampled: bool = False
-    unique_sectors: bool = False
     max_instructions: int = DEFAULT_MAX_INSTRUCTIONS
     checks: str = "raise"
     reports: list[Report] | None = None
@@ -77,7 +73,6 @@ def record(
     blocks: Iterable[Sequence[int]] | str = ((0, 0, 0),),
     *,
     only_traced: bool = False,
-    unique_sectors: bool = False,
     max_instructions: int | None = None,
     checks: bool | str | None = None,
 ) -> Iterator[Recording]:
@@ -88,44 +83,23 @@ def record(
             where the machine code cannot be executed here; "sass" or "ptx" insist on one. `Recording.level` says which
             it was, and `Recording.note` why PTX was taken.
         blocks: the blocks whose addresses are kept for `Recording.requests`, as (x,), (x, y) or (x, y, z); "all" keeps
-            everything (much memory). Counters always cover all blocks that are executed. "sampled" is for problems that
-            are too big to execute: some blocks of every kind are executed, and counted for all of their kind
-            (`gpusim.counters.sampling`); no addresses are kept, and the other blocks write nothing.
-            SimulatorError if blocks do not behave alike, or meet at variables of the module.
-            `Recording.sampled` says what was done.
+            everything (much memory). Counters always cover all blocks that are executed.
         only_traced: execute nothing but `blocks`. The rest of C stays as it was, and counters are theirs alone.
-        unique_sectors: also find out which sectors of global memory are touched, for `Recording.unique_sectors`.
         max_instructions: how many instructions a warp may execute before the kernel is taken for an infinite loop; by
-            default as outside (`sanitize`), which is a million, and 64 million in a sampled launch.
+            default as outside (`sanitize`), which is a million.
         checks: what the sanitizer does, as for `sanitize`; True means "raise" and False "off". By default as outside.
     """
     levels.checked(level)
-    for name, switch in (("only_traced", only_traced), ("unique_sectors", unique_sectors)):
-        if not isinstance(switch, bool | np.bool_):
-            raise SimulatorError(f"{name}={switch!r}: choose True or False.")
-    sampled = isinstance(blocks, str) and blocks == SAMPLED
-    if sampled:
-        wanted: tuple | None = ()
-        if only_traced:
-            raise SimulatorError('blocks="sampled" chooses the blocks to execute itself: leave out only_traced.')
-    elif isinstance(blocks, str):
-        if blocks != "all":
-            raise SimulatorError(f"blocks={blocks!r}: name blocks as [(x, y), …], or say 'all' or 'sampled'.")
-        wanted = None
-    else:
-        wanted = _places(blocks)
+    if not isinstance(only_traced, bool | np.bool_):
+        raise SimulatorError(f"only_traced={only_traced!r}: choose True or False.")
+    if isinstance(blocks, str) and blocks != "all":
+        raise SimulatorError(f"blocks={blocks!r}: name blocks as [(x, y), …], or say 'all'.")
+    wanted = None if isinstance(blocks, str) else _places(blocks)
     recording = Recording(level)
     outside = current()
     mode = outside.checks if checks is None else _mode(checks)
-    if max_instructions is not None:
-        _check_most(max_instructions)
-    else:
-        max_instructions = outside.max_instructions
-        if sampled and max_instructions == DEFAULT_MAX_INSTRUCTIONS:
-            max_instructions = SAMPLED_MAX_INSTRUCTIONS
-    settings = Settings(
-        recording, level, wanted, only_traced, sampled, unique_sectors, max_instructions, mode, outside.reports
-    )
+    most = outside.max_instructions if max_instructions is None else _check_most(max_instructions)
+    settings = Settings(recording, level, wanted, only_traced, most, mode, outside.reports)
     with _chosen(settings):
         yield recording
 
@@ -169,9 +143,7 @@ def _places(blocks: Iterable[Sequence[int]]) -> tuple[tuple[int, int, int], ...]
     except TypeError:
         places = ((),)
     if not all(1 <= len(dims) <= 3 for dims in places):
-        raise SimulatorError(
-            f"blocks={blocks!r}: name blocks by whole numbers, as [(x, y), …], or say 'all' or 'sampled'."
-        )
+        raise SimulatorError(f"blocks={blocks!r}: name blocks by whole numbers, as [(x, y), …], or say 'all'.")
     return tuple((*dims, 0, 0)[:3] for dims in places)
 
 

@@ -382,6 +382,37 @@ class GlobalMemory:
                 yield allocation.view(dtype), (addresses[which] - allocation.base) // dtype.itemsize, which
 
 
+class Untouched(GlobalMemory):
+    """The same arrays, which stay as they are: stores are thrown away, atomics work on zeros."""
+
+    keeps = False
+
+    def __init__(self, memory: GlobalMemory) -> None:
+        super().__init__()
+        self.allocations = [
+            Allocation(
+                allocation.base,
+                allocation.bytes_,
+                allocation.host,
+                allocation.name,
+                allocation.shape,
+                allocation.dtype,
+                allocation.writable,
+                names=allocation.names,
+            )
+            for allocation in memory.allocations
+        ]
+        self._bases = [allocation.base for allocation in self.allocations]
+
+    def store(self, wave, addresses, mask, values) -> None:
+        """Nothing but the check that it is allowed."""
+        self.check(wave, addresses, mask, np.dtype(values[0].dtype).itemsize * len(values), "wrote")
+
+    def cells(self, addresses, dtype: np.dtype):
+        for view, index, which in super().cells(addresses, dtype):
+            yield np.zeros(view.size, dtype), index, which  # zeros take no memory before they are touched
+
+
 def check_alignment(wave, active, addresses, mask, width: int, memory=None) -> None:
     """Raise Misaligned if an active address is not a multiple of the width (CUDA guide, 'Device Memory Accesses').
 

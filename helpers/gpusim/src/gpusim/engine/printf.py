@@ -187,6 +187,9 @@ def trap(wave, registers, mask) -> None:
             "grid.sync() does so in a launch that is not cooperative: compile the kernel by "
             "RawModule(code=…, enable_cooperative_groups=True)."
         )
+    elif wave.program.source_lines and not any("trap" in line for line in wave.program.source_lines):
+        name = "a trap that the compiler put there"
+        advice = "The compiler does so where a statement has no defined meaning, as behind a pointer that is never set."
     wave.fail(DeviceAssertion, f"stopped the kernel with {name}", advice, block, thread)
 
 

@@ -61,6 +61,7 @@ LANES_PER_WAVE = 16384
 MEETS_OTHERS = ("ATOM", "RED", "MEMBAR", "SYNCS", "NANOSLEEP", "YIELD")
 FENCES = ("MEMBAR", "ERRBAR", "CGAERRBAR")
 EXCHANGES = ("SHFL", "VOTE.", "MATCH", "REDUX")
+OF_WHOLE_WARPS = ("HMMA", "IMMA", "DMMA", "BMMA", "QMMA", "LDSM", "STSM", "MOVM")  # they have no mask
 LOOKS_AFTER, LONGEST_CIRCLE = 512, 64  # basic blocks
 CLOCKS = {
     name: np.dtype(type_)
@@ -552,6 +553,16 @@ class Prepared:
         block = self.program.blocks[following]
         between = self.program.instructions[block.start : block.stop - 1]
         return self.last[following].kind is Kind.BARRIER and not any(i.opcode.startswith(EXCHANGES) for i in between)
+
+    def gathers_whole_warp(self, instruction: int) -> bool:
+        """Whether it is the WARPSYNC that the compiler puts in front of an instruction for matrices."""
+        following = self.next[self.block_of(instruction)]
+        if following == self.end:
+            return False
+        block = self.program.blocks[following]
+        opcodes = (i.opcode for i in self.program.instructions[block.start : block.stop])
+        first = next((opcode for opcode in opcodes if opcode.startswith(EXCHANGES + OF_WHOLE_WARPS)), "")
+        return first.startswith(OF_WHOLE_WARPS)
 
     def reaches(self, target: int) -> np.ndarray:
         """By basic block (and False for the end): whether `target` may be executed from there on."""
@@ -1219,6 +1230,9 @@ def _lanes_never_come(wave: Wave, prepared: Prepared) -> None:
     if prepared.gathers_for_barrier(barrier.index):
         names = f"at __syncthreads() for {_lanes_in_words(absent)} of its warp"
         advice = "__syncthreads() must be reached by all threads of the block: move it out of the `if` or the loop."
+    elif prepared.gathers_whole_warp(barrier.index):
+        names = f"for {_lanes_in_words(absent)} of its warp"
+        advice = "The instruction is the whole warp's: let all 32 lanes come to it, outside of the branch."
     else:
         names = f"for lanes of its warp: its mask {named:#010x} names {_lanes_in_words(absent)}"
         advice = (

@@ -95,7 +95,7 @@ def traced(launch: Recording | Captured, device: str = devices.DEFAULT.name) -> 
 
 
 def captured(launch: Recording | Captured) -> Captured:
-    """A launch as it can be executed in parts. SimulatorError if the recording does not hold it, or holds PTX."""
+    """A launch as it can be executed in parts. SimulatorError if the recording holds none, or PTX."""
     if isinstance(launch, Captured):
         return launch
     if not isinstance(launch, Recording):
@@ -103,12 +103,9 @@ def captured(launch: Recording | Captured) -> Captured:
             f"A time is predicted of a launch, as kernel.launch(M, N, K) gives it, or of a recording; found "
             f"{launch!r:.80}."
         )
-    capture = launch.launches[-1].captured if launch.launches else None
-    if capture is None:
-        raise SimulatorError(
-            "This recording has no launch that can be executed again: it was read from a file, or is empty. Record the "
-            "launch here with `gpusim.record()`."
-        )
+    if not launch.launches:
+        raise SimulatorError("This recording is empty: launch a kernel inside `with gpusim.record()`.")
+    capture = launch.launches[-1].captured
     if capture.run.program.level != "sass":
         raise SimulatorError(f"A time is predicted from machine code, and this was recorded in PTX. {launch.note}")
     return capture

@@ -55,8 +55,8 @@ class Range:
         if not self.launches:
             return "No launch on this GPU was compared with its prediction."
         of = "the course's own kernels" if self.seen else "other kernels"
-        launches = "such launches" if self.alike else "launches"
-        return f"Of {self.launches} {launches} of {of} that were timed, {self.inside} lay in so wide a range."
+        launches = "such launches" if self.alike else "timed launches"
+        return f"A range as wide held {self.inside} of {self.launches} {launches} of {of}."
 
 
 def compared(launches: Iterable[Sequence[Any]]) -> tuple[Compared, ...]:

@@ -20,11 +20,10 @@ import numpy as np
 from gpusim import Captured, SimulatorError
 from gpusim.compiler import CompiledKernel
 from gpusim.counters.recorder import local_addresses
-from gpusim.counters.sampling import Untouched
 from gpusim.devices import SECTOR_BYTES, Device
 from gpusim.engine import compiled as engine
 from gpusim.engine.ir import Program
-from gpusim.engine.memory import product
+from gpusim.engine.memory import Untouched, product
 from gpusim.engine.observers import Access, AsyncCopy, Executed, Handlers, Observer, Observers, WaveBegins
 from gpusim.engine.printf import Output
 from gpusim.engine.run import LANES_PER_WAVE, Prepared
