@@ -96,6 +96,16 @@ def operated(name: str) -> Callable[..., object]:
     return lambda other: getattr(gpu.ones((2, 3), F32), name)(other)
 
 
+def elementwise(**given):
+    types, x = (given.pop(name) for name in ("types", "x"))
+    return gpu.ElementwiseKernel(types, "float32 y", **given)(x)
+
+
+def reduced(**given):
+    x, axis = given.pop("x"), given.pop("axis")
+    return gpu.ReductionKernel("float32 x", "float32 y", "x", "a + b", "y = a", "0", **given)(x, axis=axis)
+
+
 def own(**given) -> OwnKernel:
     return OwnKernel(**{"source": GEMM, "entry": "sgemm", "block": (16, 16)} | given)
 
@@ -143,6 +153,8 @@ FUNCTIONS: dict[str, tuple[Callable[..., object], dict[str, object]]] = {
     "gpu.cuda.Device": (lambda device: gpu.cuda.Device(device).use(), {"device": 0}),
     "gpu.RawKernel": (lambda args, **given: gpu.RawKernel(**given)(1, 8, args), {
         "code": SOURCE, "name": "k", "options": (), "args": (None, None, np.int32(0), F32(0))}),
+    "gpu.ElementwiseKernel": (elementwise, {"types": "float32 x", "operation": "y = x", "name": "e", "x": X}),
+    "gpu.ReductionKernel": (reduced, {"name": "r", "x": X, "axis": None}),
     "gpu.ndarray": (lambda **given: gpu.ndarray(**given), {"shape": 2, "dtype": F32, "memptr": None}),
     **{f"gpu array: {name}": (operated(name), {"other": 1}) for name in (
         "__add__", "__rmul__", "__matmul__", "__itruediv__", "__lt__", "__getitem__", "reshape", "astype", "sum", "set",

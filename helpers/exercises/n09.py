@@ -116,6 +116,10 @@ FOUR_AT_ONCE = KernelExercise(
         Wrong("counted_in_float4", "An index into a pointer to float4 counts groups of four: i floats are i / 4 "
               "groups."),
         Wrong("one_component", "All four floats are made from v.x: the others are v.y, v.z and v.w."),
+        Wrong("moved_twice", "Right, but the loop moves every float once more, and is needed for the group that is not "
+              "whole: an else is missing.",
+              (("    } else {\n        for (int j = i; j < N; ++j)",
+                "    }\n    {\n        for (int j = i; j < N && j < i + 4; ++j)"),)),
         Wrong("tail_not_scaled", "alpha is missing in the last group, the one that is not whole."),
     ),
 )  # fmt: skip
@@ -186,6 +190,10 @@ WIDE = Blank(
               "moves four."),
         Wrong("store_unguarded", "In the last tile some of the four columns lie outside C: each float needs its own "
               "question."),
+        Wrong("loaded_twice", "Right, but the four floats of B that one instruction has loaded are loaded once more, "
+              "one by one: an else is missing.", (("            else\n", ""),)),
+        Wrong("stored_twice", "Right, but the four sums that one instruction has stored are stored once more, one by "
+              "one: an else is missing.", (("        } else {\n            for", "        } {\n            for"),)),
         Wrong("tail_dropped", "A group of four that is not whole is not stored at all: store those that are inside C."),
     ),
 )  # fmt: skip

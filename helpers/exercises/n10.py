@@ -110,6 +110,7 @@ TWO_BUFFERS = KernelExercise(
 READS = 10
 
 
+CHANGED_FIRST = "The pairs change places before the stores: 1 - now is then the pair that others still multiply."
 NOT_AWAITED = "The first pair of tiles is read before it is whole: no thread waits for it."
 
 NEXT_TILE = Blank(
@@ -134,6 +135,13 @@ NEXT_TILE = Blank(
               "whether k0 + T < K."),
         Wrong("nobody_waits", "No thread waits at the end of an iteration: a warp reads a tile that others are still "
               "storing."),
+        Wrong("changed_first", CHANGED_FIRST,
+              (("        now = 1 - now;\n", ""),
+               ("        if (more) {\n            As", "        now = 1 - now;\n        if (more) {\n            As"))),
+        Wrong("awaited_before", "The barrier is in front of the stores, and none is behind them: a warp reads a tile "
+              "that others are still storing. Behind them it serves for both.",
+              (("        __syncthreads();\n        now", "        now"),
+               ("        if (more) {\n            A", "        __syncthreads();\n        if (more) {\n            A"))),
         Wrong("stored_at_once", "Right, but each float is stored where it is loaded, so the thread waits for it before "
               "the products: store it after them."),
         Wrong("two_barriers", "Right, but one of the two barriers per tile is not needed: no thread reads the pair "
@@ -141,6 +149,7 @@ NEXT_TILE = Blank(
     ),
 )  # fmt: skip
 
+TOO_EARLY = "The new copies begin before the barrier: a slow warp still reads that stage."
 ARRIVED = "wait<N>() lets the N newest groups be under way: of two groups the older one must have arrived, so N is 1."
 
 THREE_STAGES = Blank(
@@ -165,7 +174,13 @@ THREE_STAGES = Blank(
         Wrong("never_waits", "No thread waits for the copies: a barrier makes threads meet, it does not make copies "
               "arrive."),
         Wrong("no_barrier", "wait<1>() is about a thread's own copies; those of the other threads need a barrier."),
-        Wrong("starts_too_early", "The new copies begin before the barrier: a slow warp still reads that stage."),
+        Wrong("starts_too_early", TOO_EARLY),
+        Wrong("starts_first", TOO_EARLY,
+              (("        start(tile + 2);\n", ""), ("        wait<1>", "        start(tile + 2);\n        wait<1>"))),
+        Wrong("three_ahead", "The copies of tile + 3 go into the stage of the tile that is multiplied in this "
+              "iteration: with three stages tile + 2 is the last that has room.",
+              (("    start(1);\n", "    start(1);\n    start(2);\n"), ("start(tile + 2)", "start(tile + 3)")),
+              text=r"start\(tile \+ (?:3|STAGES)\)"),
         Wrong("no_empty_group", "At the end no group is started, so that the tile which is needed is the newest group, "
               "and wait<1>() lets it be under way. Call start without a condition: it asks by itself, and makes an "
               "empty group.",
@@ -199,6 +214,9 @@ FEW_WARPS = KernelExercise(
         Wrong("this_tile_again", "Each iteration loads the tile that begins at its own k0, one iteration too late: the "
               "next one begins at k0 + BK.",
               (("const int k1 = k0 + BK;", "const int k1 = k0;"),)),
+        Wrong("changed_first", CHANGED_FIRST,
+              (("        now = 1 - now;\n", ""),
+               ("        }\n        if (k1 < K)\n", "        }\n        now = 1 - now;\n        if (k1 < K)\n"))),
         Wrong("first_not_awaited", NOT_AWAITED, (("    __syncthreads();\n    int now", "    int now"),)),
     ),
 )  # fmt: skip

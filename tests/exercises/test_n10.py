@@ -2,6 +2,7 @@
 
 from helpers import exercises
 from helpers.exercises import n10
+from tests.exercises.typed import slips
 
 
 def test_the_prediction_is_answered_by_the_pipeline_model():
@@ -27,3 +28,9 @@ def test_the_hunt_for_a_buffer_begins_without_advice_on_barriers():
     verdict = hunt.check(hunt.starter)
     assert verdict.passed is None and "race in shared memory" in verdict.sentence
     assert "__syncthreads()" not in verdict.sentence
+
+
+def test_a_barrier_is_not_advised_where_it_misses_the_goal():
+    answers = [slip for slip in slips() if slip.exercise == "next_tile" and "in front of the stores" in slip.says]
+    sentence = answers[0].check().sentence
+    assert "No barrier lies between them" in sentence and "Put __syncthreads()" not in sentence, sentence

@@ -71,7 +71,7 @@ def test_a_kernel_that_does_not_run_to_its_end_cannot_be_asked():
     ("line", "reason"),
     [
         ("if (beta = 0) x = 1;", "= assigns: the condition sets"),
-        ("__syncthreads;", "without () there is no barrier"),
+        ("__syncthreads;", "Without () there is no barrier"),
         ("for (int i = 0; i < f(3); ++i);", "its whole body"),
         ("if (row < M && col < N);", "is all that depends"),
         ("sum =+ a;", "=+ assigns"),
@@ -239,6 +239,13 @@ def test_a_length_of_several_factors_is_not_named():
 def test_a_loop_without_its_barrier_is_named():
     sentence = exercises.get("block_tree").check(TREE.replace("__syncthreads();  // second", "")).sentence
     assert "Why: With __syncthreads(); behind line 8 the kernel is right." in sentence, sentence
+
+
+def test_a_pointer_is_not_an_access_before_its_condition():
+    wide = exercises.get("wide")
+    assert "to[j] = sums[i][j]" in wide.solved
+    sentence = wide.check(wide.solved.replace("to[j] = sums[i][j]", "to[i] = sums[i][j]")).sentence
+    assert "float *to = &C[" in sentence and "must come first" not in sentence, sentence
 
 
 def test_a_barrier_behind_a_return_is_refused():

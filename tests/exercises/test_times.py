@@ -6,7 +6,7 @@ from helpers import exercises
 from helpers.exercises.framework import speed
 from helpers.run import simulated
 
-AGAINST_THE_CLOCK = {"wide": "patch", "few_warps": "two_groups", "warp_tile": "turned"}
+AGAINST_THE_CLOCK = {"wide": "patch", "few_warps": "two_groups"}
 
 
 def predicted_us(name: str) -> float:

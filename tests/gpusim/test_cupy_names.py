@@ -70,9 +70,69 @@ def test_a_raw_kernel_is_compiled_at_its_launch():
     assert squares.kernel.num_regs > 0
 
 
+def test_expression_kernel_is_right_and_recorded():
+    scaled = gpu.ElementwiseKernel("float32 x, float32 c", "float32 y", "y = c * x + i", "scaled")
+    x = gpu.arange(300, dtype=np.float32)
+    with gpusim.record() as recording:
+        y = scaled(x, np.float32(3))
+    assert np.array_equal(y, 4 * np.arange(300))
+    assert recording.total("useful_bytes", "global", "st") == 4 * 300
+
+
+def test_one_letter_types_broadcast_shapes_and_raw_parameters():
+    add = gpu.ElementwiseKernel("T x, T y", "T z", "z = x + y", "add")
+    assert add(gpu.ones((2, 3)), gpu.arange(3.0)).tolist() == [[1, 2, 3], [1, 2, 3]]
+    assert add(gpu.ones(3, np.int32), np.int32(4)).dtype == np.int32
+    mirrored = gpu.ElementwiseKernel("raw T x, int32 n", "T y", "y = x[n - 1 - i]", "mirrored")
+    assert mirrored(gpu.arange(4), np.int32(4), size=4).tolist() == [3, 2, 1, 0]
+
+
+def test_expression_has_preamble_options_and_element_count():
+    mirrored = gpu.ElementwiseKernel(
+        "raw T x, T y", "T z", "z = twice(x[_ind.size() - 1 - i]) + y + offset", "mirrored",
+        preamble="template <class T> __device__ T twice(T x) { return FACTOR * x; }", options=("-DFACTOR=2",),
+        loop_prep="const float offset = 100;",
+    )  # fmt: skip
+    x = gpu.arange(5, dtype=np.float32)
+    assert mirrored(x, x, block_size=64).tolist() == [108, 107, 106, 105, 104]
+    doubled = gpu.ElementwiseKernel("T x", "T y", "y = 2 * x", "doubled", no_return=True)
+    y = gpu.zeros(5, np.float32)
+    assert doubled(x, y) is None and y.tolist() == [0, 2, 4, 6, 8]
+    turned = gpu.ElementwiseKernel("complex64 x", "complex64 y", "y = x * complex<float>(0, 1)", "turned")
+    assert turned(gpu.array([1, 2j], np.complex64)).tolist() == [1j, -2]
+
+
+@pytest.mark.parametrize("shape", [(1,), (5,), (2, 5), (3, 300), (2, 3, 4)])
+def test_reduction_is_over_all_elements_or_along_an_axis(shape):
+    length = gpu.ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "length")
+    x = gpu.random.default_rng(1).random(shape, dtype=np.float32)
+    for axis in (None, *range(len(shape)), (0, len(shape) - 1) if len(shape) > 1 else 0):
+        assert np.allclose(length(x, axis=axis), np.sqrt((x.get() ** 2).sum(axis=axis)), rtol=1e-5)
+    assert length(x, axis=-1, keepdims=True).shape == (*shape[:-1], 1)
+
+
+def test_reduction_takes_several_inputs_types_and_an_output():
+    dot = gpu.ReductionKernel("T x, T y, float32 c", "float64 z", "c * x * y", "a + b", "z = a", "0", "dot")
+    x, out = gpu.arange(4, dtype=np.int32), gpu.zeros((), np.float64)
+    assert dot(x, x, np.float32(0.5), out) is out and out == 7
+    largest = gpu.ReductionKernel(
+        "T x", "int64 y", "_large(x, i)", "a.value < b.value ? b : a", "y = a.at", "_large(-1e30f, -1)",
+        reduce_type="_large",
+        preamble="struct _large { float value; long long at; __device__ _large() {}"
+        " __device__ _large(float value, long long at) : value(value), at(at) {} };",
+    )  # fmt: skip
+    assert largest(gpu.array([3, 9, 4], np.float32)) == 1
+
+
 @pytest.mark.parametrize(
     ("call", "said"),
     [
+        (lambda: gpu.ElementwiseKernel("float x y", "float32 z", "z = x"), "'float x y' among the inputs"),
+        (lambda: gpu.ElementwiseKernel("float32 x", "float32 z", "z = x")(), "takes 1 inputs"),
+        (lambda: gpu.ElementwiseKernel("float32 x", "float32 z", "z = x")(np.float32(1)), "no array to take its size"),
+        (lambda: gpu.ElementwiseKernel("quad x", "float32 z", "z = x")(gpu.zeros(2)), "'quad', the type of x"),
+        (lambda: gpu.ReductionKernel("T x", "T y", "x", "a + b", "y = a", None), "has no identity"),
+        (lambda: gpu.ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0")(1.0), "no array to take its size"),
         (lambda: gpu.RawModule(path="kernels.cubin"), "machine code of a file, path=…, runs on a GPU alone"),
         (lambda: gpu.RawModule(code=SQUARES, jitify=True), "jitify is not simulated. Leave it out"),
         (lambda: gpu.cuda.Device(1).use(), "There is no device 1: one GPU is simulated"),
@@ -87,7 +147,7 @@ def test_what_cannot_be_done_is_a_sentence(call, said):
 
 
 def test_a_name_of_cupys_that_is_not_simulated_says_which_are():
-    with pytest.raises(AttributeError, match=r"gpu.fuse is not simulated. Here are .*RawKernel.*zeros"):
+    with pytest.raises(AttributeError, match=r"gpu.fuse is not simulated. Here are .*ElementwiseKernel.*zeros"):
         gpu.fuse  # noqa: B018
     assert not hasattr(gpu, "__path__")
 

@@ -4,7 +4,7 @@ import gc
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from threading import Barrier, BrokenBarrierError
+from threading import Barrier, BrokenBarrierError, Event
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ import pytest
 import gpusim
 from gpusim import compiler, errors
 from gpusim.compiler import build, nvrtc
+from gpusim.cupy import raw_module
 from gpusim.cupy.levels import forms_of
 from helpers import gpu
 
@@ -192,3 +193,19 @@ def test_two_host_threads_run_the_same_prepared_machine_code(monkeypatch):
     with ThreadPoolExecutor(2) as threads:
         first, other = threads.map(lambda _: prepared.machine, range(2))
     assert first is not None and first is other
+
+
+def test_executors_load_while_the_compiler_works(monkeypatch):
+    asked, all_are = [], Event()
+
+    def load(name):
+        asked.append(name)
+        if len(asked) == len(raw_module.EXECUTORS):
+            all_are.set()
+
+    raw_module._load_executors.cache_clear()
+    monkeypatch.setattr(raw_module, "import_module", load)
+    monkeypatch.setattr(compiler, "compile_module", lambda *_, **__: {"waited for it": all_are.wait(10)})
+    monkeypatch.setattr(raw_module, "Kernel", lambda compiled, *_: compiled)
+    module = gpusim.RawModule(code=COUNTER, name_expressions=["waited for it"])
+    assert module.get_function("waited for it") is True and tuple(asked) == raw_module.EXECUTORS

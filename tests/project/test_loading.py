@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from gpusim.cupy.raw_module import EXECUTORS
 from helpers import exercises, plan
 from helpers.exercises.framework import catalogue
 from tests.notebooks.support import NUMBERS, sources
@@ -40,6 +41,10 @@ def test_a_first_cell_loads_few_modules_and_no_matplotlib():
     assert 50 < len(ours) <= MOST_MODULES
     assert not loaded & {"matplotlib", "cupy", "scipy"}
     assert not {name for name in ours if name.startswith(TOOLS)}
+
+
+def test_executors_are_not_loaded_before_a_kernel_compiles():
+    assert not loaded_by("import gpusim\ngpusim.RawModule") & {*EXECUTORS, "gpusim.checks.checks", "gpusim.engine.run"}
 
 
 def test_a_notebooks_exercise_loads_no_other_notebooks(monkeypatch):

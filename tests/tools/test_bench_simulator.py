@@ -4,6 +4,7 @@ import pytest
 
 import gemm_kernels
 import gpusim
+from helpers import run
 from helpers.tools.bench import simulator as bench
 
 
@@ -12,6 +13,14 @@ def test_a_wrong_kernel_is_not_measured(monkeypatch):
     monkeypatch.setattr(bench, "load", lambda kernel, source: load(kernel, source.replace("B[", "A[")))
     with pytest.raises(gpusim.SimulatorError, match="naive computed a wrong C at 16"):
         bench.held(gemm_kernels.get("naive"), 1, (16,))
+
+
+def test_each_first_use_launches_a_new_source(monkeypatch):
+    naive, start, launched = gemm_kernels.get("naive"), run.start, []
+    monkeypatch.setattr(run, "start", lambda kernel, *rest: launched.append(kernel) or start(kernel, *rest))
+    bench.held(naive, 2, (16,))
+    first, second, *others = (kernel.compiled.source for kernel in launched)
+    assert len({first, second, naive.source}) == 3 and set(others) == {naive.source}
 
 
 def test_the_goals_are_printed_with_a_star_at_what_misses_them(monkeypatch, capsys):

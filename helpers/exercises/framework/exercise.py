@@ -244,7 +244,7 @@ class KernelExercise(Exercise):
             return (same_text[0].because,)
         if examination.first_failure is None:
             if examination.message:
-                return ()
+                return self._stored_by_many(examination)
             known = self._known(examination, source) or examination.explained or self._loads_more(examination)
             return known or tuple(
                 sentence.replace(repairs.PROVEN, repairs.REACHED) for sentence in self._repaired(examination, source)
@@ -261,6 +261,21 @@ class KernelExercise(Exercise):
                 return named
             observed = (reasons.of(*asked) if numbers else ()) or reasons.of(*asked, reasons.LAST)
         return (*observed, *self._repaired(examination, source)) or reasons.of_others(*asked)
+
+    def _stored_by_many(self, examination: Examination) -> tuple[str, ...]:
+        """That many threads of a right kernel store the same element, where those of the course's solution do not."""
+        course = simulated(self.solved, self.problem.entry)
+        for case in self.problem.cases:
+            most, due = (
+                int(trial.stores(kernel, self.problem, case).max())  # type: ignore[arg-type]
+                for kernel in (examination.kernel, course)
+            )
+            if most > MANY_STORES * due:
+                return (
+                    f"With {case.label(self.problem.scalars)}, an element of {self.problem.output} is stored {most} "
+                    f"times, where {theme.plural(due, 'time')} would do: threads do what is others' part.",
+                )
+        return ()
 
     def _repaired(self, examination: Examination, source: str) -> tuple[str, ...]:
         """The one change with which a source is right, if there is one."""
@@ -395,6 +410,7 @@ def _without_advice_on_launches() -> Iterator[None]:
         yield
 
 
+MANY_STORES = 8  # times as often as by the course's solution
 MANY_SECTORS = 1.5  # times as many as the course's solution needs for a request
 
 

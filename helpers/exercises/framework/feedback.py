@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpusim.errors import GLOBAL_RACE, GUARD, SHARED_RACE, SimulatorError, StepLimitExceeded, coordinates
-from helpers.exercises.framework import integers, repairs, trial
+from helpers.exercises.framework import repairs, trial
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.judge import Examination, Goal
@@ -189,14 +189,15 @@ _SIDE = re.compile(r"^    (?:thread|lane) .*\) (\w+)(?: \(atomically\))? \w+\[",
 def _hazard(finding: Finding, problem: Problem, source: str, advised: bool) -> str:
     """A hazard's sentences. Where two threads meet at an element of the result, or store to one of a tile, they do
     without the advice to put a barrier between them, or to add by an atomic function, which no exercise on matrices
-    asks for; and in no exercise a thread waits for a flag."""
+    asks for; and in no exercise a thread waits for a flag. The place of a barrier is said only where it is proven: with
+    one elsewhere a kernel may race no more, and still be wrong."""
     message = _OF_FLAGS.sub("", _in_its_call(finding.message, source))
     sides = frozenset(_SIDE.findall(message))
     advice = {frozenset(("writes",)): BOTH_STORE, frozenset(("writes", "updates")): ATOMIC_AND_STORE}.get(sides, "")
     if not advice and finding.kind == GLOBAL_RACE and isinstance(problem, Gemm | MatrixMap):
         advice = ONE_OWNER
     what, _, usual = message.rpartition("\n")
-    return f"{what}\n{advice or _behind_loops(usual, source)}" if advised else what
+    return f"{what}\n{advice or usual.partition(' Put __syncthreads() ')[0]}" if advised else what
 
 
 _CALL = re.compile(r"copies into (\w+)\[[^\n]*\n    called from line (\d+): (\w+)\(([^\n]*)")
@@ -214,23 +215,6 @@ def _in_its_call(message: str, source: str) -> str:
         return message
     wrong = message[match.start(2) : match.end()]
     return message.replace(wrong, f"{calls[0]}: {lines[calls[0] - 1].strip()}")
-
-
-_AGAIN = re.compile(r"after line (\d+), before line (\d+) is reached again")
-
-
-def _behind_loops(advice: str, source: str) -> str:
-    """Advice on a barrier with its place behind the loops that its first line is in and its second one is not."""
-    again = _AGAIN.search(advice)
-    if again is None:
-        return advice
-    text = "\n".join(line.split("//")[0] for line in source.splitlines())
-    ends = [0, *(match.end() for match in re.finditer("$", text, re.MULTILINE))]
-    last, first = (ends[int(line)] for line in again.groups())
-    loops = [line for line, start, end, _ in integers.loops(text) if start <= last <= end and not start <= first <= end]
-    if not loops or str(loops[0]) == again[1]:
-        return advice
-    return advice.replace(f"after line {again[1]},", f"after the loop of line {loops[0]},")
 
 
 def _others(shown: Finding, findings: Sequence[Finding]) -> str:

@@ -968,6 +968,8 @@ def asked_too_late(facts: Facts) -> str:
     error = facts.failure.error
     if not isinstance(error, OutOfBounds) or error.thread is None or error.block is None or error.line is None:
         return ""
+    if re.search(r"\*\s*\w+\s*=\s*&", facts.lines[error.line - 1]):
+        return ""  # it makes a pointer: what the pointer leads to is accessed elsewhere
     names = facts.values(error.block, error.thread)
     sizes = "|".join(name for name, given in facts.parameters.items() if isinstance(given, np.integer))
     for number in range(error.line + 1, len(facts.lines) + 1):

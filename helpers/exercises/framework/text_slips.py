@@ -13,7 +13,7 @@ COMMA_IN_INDEX = (
     "is A[k]. An array that the kernel was given has one index, A[row * K + k]; one that is declared with two sizes "
     "has two pairs of brackets, As[y][k]."
 )
-COMPARED = "== compares, and the result is thrown away; = assigns."
+COMPARED = ": == compares, and the result is thrown away; = assigns."
 
 # A part of a condition, and what may stand in any place, with why it cannot be meant. {1} and so on are groups.
 _CONDITIONS = (
@@ -28,12 +28,12 @@ _CONDITIONS = (
 )  # fmt: skip
 _PATTERNS = (
     (re.compile(r"__sync(?:threads|warp)\s*;"),
-     "The name of a function alone calls nothing: without () there is no barrier. Write __syncthreads();"),
+     ": the name of a function alone calls nothing. Without () there is no barrier: write __syncthreads();"),
     (re.compile(r"threadIdx\.(\w)\s*\*\s*blockDim\.\1\s*\+\s*blockIdx\.\1\b"),
      ": block and thread are exchanged. The block begins at blockIdx * blockDim, and threadIdx counts on from there."),
     (re.compile(r"blockIdx\.(\w)\s*\*\s*threadIdx\.\w|threadIdx\.(\w)\s*\*\s*blockIdx\.\w"),
      ": a block's number times a thread's. A block begins at blockIdx * blockDim, and threadIdx counts on from there."),
-    (re.compile(r"\w+(?:\[[^][]*\])?\s*=\+\s*\w+"), "=+ assigns what follows it, with a sign; += adds."),
+    (re.compile(r"\w+(?:\[[^][]*\])?\s*=\+\s*\w+"), ": =+ assigns what follows it, with a sign; += adds."),
     (re.compile(r"reinterpret_cast\s*<\s*(?:const\s+)?float4\s*\*\s*>\s*\(\s*\w+\s*\)\s*\[(?![^]]*(?:/|>>))[^]]*\*\s*[NKM]\b[^]]*\]"),
      ": an index into a pointer to float4 counts groups of four, and this one counts floats. Divide it by 4."),
     (re.compile(r"(?:\*\s*(\w+)|(\w+\s*\[[^][]*\]))\s*=\s*atomic\w+\s*\(\s*(?:\1\b|&\s*\2)[^;]*"),
@@ -66,7 +66,7 @@ def explanation(source: str) -> str:
     text = _without_strings(without_comments(source))
     for pattern, why in _PATTERNS:
         if match := pattern.search(_blank_heads(text) if why == COMPARED else text):
-            return f"Line {_line(text, match)} has {' '.join(match[0].split())}{'' if why[0] == ':' else ' '}{why}"
+            return f"Line {_line(text, match)} has {' '.join(match[0].split()).rstrip(';')}{why}"
     return (
         _in_conditions(text)
         or _without_effect(text)
@@ -115,7 +115,7 @@ def _in_conditions(text: str) -> str:
         has = f"Line {_line(text, match)} has {match[1]} ({' '.join(inside.split())})"
         if thrown_away := re.match(r"\s*(\w+(?:\[[^][]*\])?\s*==[^=;]*;)", behind):
             line = integers.line_of(text, len(text) - len(behind) + thrown_away.start(1))
-            return f"Line {line} has {thrown_away[1]} {COMPARED}"
+            return f"Line {line} has {thrown_away[1].rstrip(';')}{COMPARED}"
         if match[1] == "for":
             if behind.startswith(";") and re.search(
                 r";[^;]*;\s*(?:\+\+|--)?\w+(?:\+\+|--|\s*[-+]=\s*\w+)?\s*$", inside

@@ -56,7 +56,7 @@ class OverArray:
     """A kernel over one array: `kernel(n, x, …, output)`.
 
     entry: its name.  output: what sentences call the judged array.  threads: of a block.
-    blocks: of the grid, None for as many as there are `threads` elements.
+    blocks: of the grid, None for as many as there are `threads` elements. A case may have its own.
     right: (x, blocks, threads) -> what must come out.  before: what the output holds before the launch.
     workspace: number of blocks -> the arrays between x and the output.  inputs: case -> x.
     """
@@ -84,7 +84,7 @@ class OverArray:
 
     def prepare(self, case: Case) -> Setup:
         x = infinities(case) if "from" in case.sizes else self.inputs(case)
-        grid = self.blocks or blocks(len(x), self.threads)
+        grid = case.sizes.get("blocks") or self.blocks or blocks(len(x), self.threads)
         expected = self.right(x, grid, self.threads)
         output = np.full_like(expected, self.before)
         args = (np.int32(len(x)), x, *self.workspace(grid), output)

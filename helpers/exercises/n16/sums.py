@@ -158,8 +158,8 @@ TWO_LEVELS = Blank(
               (("    if (warp == 0) {\n", "    if (threadIdx.x < WARPS) {\n"),)),
         Wrong("own_value", "Lanes from WARPS on still hold their own part of v, which the first warp has counted "
               "already: they bring 0.", (("of_warp[lane] : 0.0f", "of_warp[lane] : v"),)),
-        Wrong("one_element", "Each thread adds one element, and those behind the launch's last thread are missing: it "
-              "needs a loop.", (("for (int i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS)",
+        Wrong("one_element", "Each thread adds one element, and those behind the launch's last thread are "
+              "missing.", (("for (int i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS)",
                                  "const int i = blockIdx.x * THREADS + threadIdx.x;\n    if (i < n)"),)),
         Wrong("step_of_block", "From one element to the next it is as far as the whole launch has threads, gridDim.x * "
               "THREADS: with THREADS alone, blocks add the same elements.", ((LOOP_OF_GRID, "i += THREADS"),)),
@@ -207,11 +207,13 @@ LAST_BLOCK = Blank(
     **texts.of("16", "last_block"),
     difficulty=2,
     problem=OverArray(
-        "sum", "total", 64, twice_the_sum, of_lengths(256, 300, 65, 1, 700, launches=2), blocks=5, before=0.0,
-        workspace=_parts_and_count,
+        "sum", "total", 64, twice_the_sum,
+        (*of_lengths(256, 300, 65, 1, 700, launches=2), Case({"n": 4300, "blocks": 68}, launches=2)),
+        blocks=5, before=0.0, workspace=_parts_and_count,
     ),
     picture=Drawn(pictures.who_reads),
     goals=(goals.loads_behind_count(2, 3, "parts"),),
+    judged=Case({"n": 700}, launches=2),
     wrong=(
         Wrong("no_fence", NO_FENCE, (("        __threadfence();\n", ""),)),
         Wrong("fence_behind", NO_FENCE, (("= v;\n        __threadfence();\n", "= v;\n"),)),
@@ -231,9 +233,9 @@ LAST_BLOCK = Blank(
               (("    }\n    __syncthreads();\n    if (!last)", "    }\n    if (!last)"),)),
         Wrong("own_v_kept", "v still holds the block's own sum, which is in parts, too: it counts twice. Begin at 0.",
               (("    v = 0.0f;\n    for (int b", "    for (int b"),)),
-        Wrong("one_part_each", "There may be more parts than threads in a block: it needs a loop.",
+        Wrong("one_part_each", "There may be more parts than threads in a block, and each thread takes one.",
               (("for (int b = threadIdx.x; b < gridDim.x; b += THREADS) v += parts[b]",
-                "if (threadIdx.x < gridDim.x - 1) v += parts[threadIdx.x]"),)),
+                "if (threadIdx.x < gridDim.x) v += parts[threadIdx.x]"),)),
         Wrong("without_first", "The loop begins at 1, and the part of block 0 is missing.",
               (("b = threadIdx.x;", "b = threadIdx.x + 1;"),)),
         Wrong("every_block", "Every block adds up the parts, also before all of them are there: only the last may.",

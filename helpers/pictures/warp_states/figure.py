@@ -15,11 +15,8 @@ LEFT, RIGHT, KEY_TOP, KEY_ROW = 118.0, page.WIDTH - 24.0, 48.0, 22.0
 ROW, GAP, BELOW = 26.0, 14.0, 30.0
 
 
-def warp_states_figure(data: WarpStates, title: str, caption: str, every: int = 1) -> theme.Figure:
-    """The warps' rows and the scheduler's.
-
-    caption: the sentence below, with its number.  every: cycles between two numbers on the axis of time.
-    """
+def warp_states_figure(data: WarpStates, title: str, caption: str) -> theme.Figure:
+    """The warps' rows and the scheduler's. caption: the sentence below, with its number."""
     states = {state for row in data.rows for state in row}
     keys = [page.Key(COLOURS[name], words) for name, words in WORDS.items() if name in states and name in COLOURS]
     if states - set(COLOURS) - {READY, AWAY}:
@@ -47,7 +44,7 @@ def warp_states_figure(data: WarpStates, title: str, caption: str, every: int = 
                 colour = theme.WASTE_FILL if state == READY else COLOURS.get(state, COLOURS[OTHER_WAITS])
                 page.fill(axes, boxes, colour, edge=theme.PAPER, line=line, label=f"{name} {state}")
                 words = READY_WORDS if state == READY else WORDS.get(state, state.replace("_", " ").title())
-                cycles = np.flatnonzero(here) + data.first
+                cycles = np.flatnonzero(here) + 1
                 marks.tell(axes, boxes, [f"{name}, cycle {cycle}: {words}" for cycle in cycles])
         y = bottom + GAP
         page.text(axes, page.MARGIN, y + ROW / 2, "scheduler", size=theme.TEXT, color=theme.INK)
@@ -57,7 +54,7 @@ def warp_states_figure(data: WarpStates, title: str, caption: str, every: int = 
             boxes = page.boxes(left[issued == state], y, cell, ROW) if (issued == state).any() else []
             page.fill(axes, boxes, COLOURS[state], edge=theme.PAPER, line=line, label=f"issues {state}")
         page.outline(axes, page.boxes(LEFT, y, cell * data.cycles, ROW), theme.INK, 1.0)
-        for cycle in range(data.first - data.first % -every, data.first + data.cycles, every):
-            page.text(axes, LEFT + (cycle - data.first + 0.5) * cell, y + ROW + 13, cycle, ha="center")
+        for cycle in range(data.cycles):
+            page.text(axes, LEFT + (cycle + 0.5) * cell, y + ROW + 13, cycle + 1, ha="center")
         page.text(axes, page.MARGIN, y + ROW + 13, "clock cycle", color=theme.INK)
     return drawn

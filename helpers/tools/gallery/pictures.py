@@ -279,8 +279,8 @@ PICTURES: tuple[Picture, ...] = (
     )),
     Picture("07-warp-states", "What does a scheduler do in each cycle?", (
         ("by hand", lambda: warp_states_figure(n07.by_hand(), "Sixteen cycles", "A scheduler with three warps.")),
-        ("a patch per thread", small_pictures.issued("block_tile_2d", 4000, 300)),
-        ("one sum per thread", small_pictures.issued("shared_memory", 4000, 300)),
+        ("one warp", small_pictures.by_letters("IllllFwwFbb")),
+        ("never idle", small_pictures.by_letters("FnIlFn", "nFnFnF")),
     )),
     Picture("07-mix", "Of which kinds are a kernel's instructions?", (
         ("the notebook's three", small_pictures.mixes("shared_memory", "block_tile_1d", "block_tile_2d")),

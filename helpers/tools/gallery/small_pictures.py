@@ -13,7 +13,7 @@ from gpusim import devices
 from gpusim.devices import FLOAT_BYTES
 from gpusim.occupancy import occupancy
 from helpers import exercises, plan, recordings, run
-from helpers.cycles import predict
+from helpers.exercises import n07
 from helpers.pictures import theme
 from helpers.pictures.bars import Bar, gflops_figure
 from helpers.pictures.block_shapes.facts import BlockShape, Cost, counted
@@ -41,14 +41,13 @@ from helpers.pictures.schedule import facts as schedule
 from helpers.pictures.schedule.figure import schedules_figure
 from helpers.pictures.scheduler import explorer as scheduler
 from helpers.pictures.warp_fill.figure import warp_fill_figure
-from helpers.pictures.warp_states.facts import predicted_states
+from helpers.pictures.warp_states.facts import states_of
 from helpers.pictures.warp_states.figure import warp_states_figure
 from helpers.recordings.measurement import recorded_on
 from helpers.slides.deck import SCALE
 
 LANES = 32
 SHAPES_SIZE = 2048  # M = N = K of the recorded block shapes
-STATES_SIZE = 512  # M = N = K of the launches whose cycles are predicted
 SHAPES = ((1, 32), (2, 64), (4, 32), (8, 32), (16, 16), (32, 1), (32, 8), (32, 32), (256, 1))
 Draw = Callable[[], Any]
 
@@ -179,16 +178,9 @@ def bars(size: int, *names: str) -> Draw:
     return draw
 
 
-def issued(name: str, first: int, cycles: int) -> Draw:
-    """What one scheduler of an SM does in some cycles of a kernel of the ladder, predicted."""
-
-    def draw() -> theme.Figure:
-        prediction = predict(get(name).launch(STATES_SIZE, STATES_SIZE, STATES_SIZE))
-        states = predicted_states(prediction, first=first, cycles=cycles)
-        caption = f"{states.cycles} cycles of one scheduler ({states.label})."
-        return warp_states_figure(states, f"One scheduler of an SM that executes {name}", caption, every=50)
-
-    return draw
+def by_letters(*rows: str) -> Draw:
+    """What one scheduler of an SM does in some cycles, a letter of notebook 07 for each cycle of each warp."""
+    return lambda: warp_states_figure(states_of(n07.LETTERS, rows), "Some cycles by hand", "Made up.")
 
 
 def timelines(*names: str) -> Draw:

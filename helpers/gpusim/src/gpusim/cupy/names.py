@@ -1,4 +1,4 @@
-"""CuPy's names beyond RawModule, as far as a learner meets them: arrays, and kernels from their source.
+"""CuPy's names beyond RawModule, as far as a learner meets them: arrays, and kernels from one expression.
 
 Arrays are NumPy's in a dress of their own (`DeviceArray`), so that most of CuPy's functions are NumPy's. What CuPy has
 in `cuda` is in `gpusim.cupy.runtime`.
@@ -15,6 +15,7 @@ import numpy as np
 from gpusim import compiler
 from gpusim.cupy import arrays, runtime
 from gpusim.cupy.arrays import DeviceArray
+from gpusim.cupy.expressions import ElementwiseKernel, ReductionKernel
 from gpusim.cupy.raw_module import ATTRIBUTES, SETTABLE, DeviceRawModule
 from gpusim.cupy.runtime import Names
 from gpusim.errors import ArgumentError, SimulatorError
@@ -251,7 +252,8 @@ def names() -> dict[str, Any]:
     served["cuda"] = runtime.names()
     served["get_default_memory_pool"] = served["get_default_pinned_memory_pool"] = runtime.MemoryPool
     return served | {
-        "RawModule": DeviceRawModule, "RawKernel": RawKernel, "ndarray": DeviceArray,
+        "RawModule": DeviceRawModule, "RawKernel": RawKernel, "ElementwiseKernel": ElementwiseKernel,
+        "ReductionKernel": ReductionKernel, "ndarray": DeviceArray,
     }  # fmt: skip
 
 

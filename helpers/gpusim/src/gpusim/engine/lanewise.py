@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from copy import copy
+from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import NamedTuple
 
@@ -213,12 +214,11 @@ class Run:
         for slot in computation.predicates_written:
             self._depends[slot] = depends
             self._outs[self._numbers[slot], slot] = None
-        decoded = replace(
-            computation.decoded, d_width=len(computation.targets),
-            source=[self._row_of(source) for source in computation.sources],
-            p_in=[self._number(computation, which) for which in computation.decoded.p_in],
-            p_out=[self._number(computation, which) for which in computation.decoded.p_out],
-        )  # fmt: skip
+        decoded = copy(computation.decoded)
+        decoded.d_width = len(computation.targets)
+        decoded.source = [self._row_of(source) for source in computation.sources]
+        decoded.p_in = [self._number(computation, which) for which in computation.decoded.p_in]
+        decoded.p_out = [self._number(computation, which) for which in computation.decoded.p_out]
         d = self._row_of(computation.targets) if computation.targets else len(self._rows)
         return pack(decoded, d, operations()[decoded.operation])
 

@@ -14,7 +14,8 @@ row of the sample, so that what depends on them shows by its rows.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cache, reduce
+from operator import is_
 from types import SimpleNamespace
 from typing import Generic, TypeVar
 
@@ -23,7 +24,7 @@ import numpy as np
 from gpusim.compiler import CompiledKernel
 from gpusim.devices import WARP
 from gpusim.engine.clusters import ALONE
-from gpusim.engine.ir import BasicBlock, Instruction, Kind, Program
+from gpusim.engine.ir import BasicBlock, Instruction, Kind, Program, uncollected
 from gpusim.engine.run import merge
 from gpusim.isa.ptx.program import addresses_alone
 
@@ -56,7 +57,9 @@ class Reached(Exception):
     def __init__(self, space: str, addresses, width: int) -> None:
         self.space = space
         # PTX computes in 64 bits, and an index below zero becomes 2³⁴ bytes less something; machine code has 32 bits.
-        self.addresses = np.array(np.broadcast_to(addresses, (ROWS, THREADS)), np.int64) & ADDRESS_BITS
+        self.addresses = np.empty((ROWS, THREADS), np.int64)
+        self.addresses[...] = addresses
+        self.addresses &= ADDRESS_BITS
         self.width = width
 
     @property
@@ -196,6 +199,7 @@ class Reaches:
         self._slots = sorted({slot for i in program.instructions for slot in i.writes if slot is not None})
         rng = np.random.default_rng(2)
         self._random = {slot: _random(rng, program.initial[slot].dtype) for slot in self._slots}
+        self._computed: dict[int, tuple[list, tuple]] = {}  # by instruction what it read last, and wrote
         self._order, self._back, self._loops = _loops(program.blocks)
         self._forward: dict[int, list[int]] = {number: [] for number in self._order}
         for number in self._order:
@@ -373,6 +377,9 @@ class Reaches:
             return None
         if not unknown.isdisjoint(instruction.reads):
             return None
+        read = [registers[slot] for slot in instruction.reads]
+        if (before := self._computed.get(instruction.index)) and all(map(is_, read, before[0])):
+            return before[1]
         if instruction.kind is Kind.ALU and instruction.writes:
             values = instruction.evaluate(registers)
         elif instruction.kind is Kind.EFFECT and _is_read_ahead(instruction):
@@ -382,7 +389,9 @@ class Reaches:
                 return None
         else:
             return None
-        return values if isinstance(values, tuple) else (values,)
+        values = values if isinstance(values, tuple) else (values,)
+        self._computed[instruction.index] = read, values
+        return values
 
     def _reach(self, instruction: Instruction, state: _State, reached: dict) -> None:
         self._sample.instruction, self._sample.looks_at = instruction, self._spaces[0]
@@ -394,6 +403,7 @@ class Reaches:
         self._sample.looks_at = ""
 
 
+@uncollected
 def arrays_of(
     kernel: CompiledKernel, program: Program, undecided: Mapping[int, Mapping[int, Array | None]]
 ) -> dict[int, Array]:
@@ -490,12 +500,19 @@ def _is_read_ahead(effect: Instruction) -> bool:
 
 def _contents(addresses, dtype: np.dtype, count: int) -> tuple[np.ndarray, ...]:
     """What memory holds there: bytes that depend on their addresses and on the row, but not on how they are loaded."""
-    bytes_ = np.broadcast_to(addresses, (ROWS, THREADS)).astype(np.uint64)[..., None]
-    rows = np.arange(ROWS, dtype=np.uint64)[:, None, None]
-    bytes_ = bytes_ + np.arange(dtype.itemsize * count, dtype=np.uint64) + rows * FAR
-    bytes_ = (bytes_ ^ bytes_ >> np.uint64(29)) * MIXING
+    size = dtype.itemsize * count
+    bytes_ = np.empty((ROWS, THREADS, size), np.uint64)
+    np.add(np.asarray(addresses).astype(np.uint64)[..., None], _offsets(size), out=bytes_)
+    bytes_ ^= bytes_ >> np.uint64(29)
+    bytes_ *= MIXING
     values = np.ascontiguousarray((bytes_ >> np.uint64(56)).astype(np.uint8)).view(dtype)
     return tuple(values[..., part] for part in range(count))
+
+
+@cache
+def _offsets(size: int) -> np.ndarray:
+    """By row, thread and byte of an access the way from its address to where its bytes lie."""
+    return np.arange(ROWS, dtype=np.uint64)[:, None, None] * FAR + np.arange(size, dtype=np.uint64)
 
 
 def _goes_on(a, b) -> bool:
