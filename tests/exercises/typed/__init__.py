@@ -58,8 +58,8 @@ class Typed:
         """What the pattern finds in words that answers to any slip may have, and in the lines of the solution, which
         they quote; "" if it names a cause."""
         code = "\n".join(code_of(exercises.get(self.exercise).solved))
-        found = re.search(self.says, f"{PLAIN}{code}", re.IGNORECASE)
-        return found[0] if found else ""
+        match = re.search(self.says, f"{PLAIN}{code}", re.IGNORECASE)
+        return match[0] if match else ""
 
     def kind(self, verdict: Verdict) -> str:
         """How the answer was answered."""
