@@ -411,8 +411,8 @@ def _sized_at_launch(message: str, source: str, solution: str) -> str:
                 return f"{known} {whole} is all of it: let {name} be a pointer behind the elements of {whole}."
             declared = dict.fromkeys(re.findall(r"\w+(?=\s*\[)", ", ".join(other["arrays"] for other in arrays)))
             others = [other for other in declared if other != name]
-            one = f" It is all of that memory: let {others[0]} be a pointer behind its elements." if others else ""
-            return f"{known} Then extern stands before the array, and no size behind it: {unsized}{one}"
+            pointer = f" It is all of that memory: let {others[0]} be a pointer behind its elements." if others else ""
+            return f"{known} Then extern stands before the array, and no size behind it: {unsized}{pointer}"
         if late and "constant value" in message:
             return (
                 f"{late[0]} is known at the launch alone, and the size of {name} must be known when the kernel is "
