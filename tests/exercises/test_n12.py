@@ -7,6 +7,8 @@ import re
 import pytest
 
 from helpers import exercises
+from helpers.exercises.framework import exercise, judge
+from helpers.run import simulated
 
 UNMERGED = exercises.get("unmerged_lanes")
 ROW, COLUMN = "lane / 4 % 4 ^ (lane ^ lane / 2) % 2", "lane % 4 + lane / 16 * 4"
@@ -34,6 +36,16 @@ def test_unforeseen_map_is_answered_by_its_merged_load_and_lanes(row, column, la
     line, lanes_said = re.search(r"Why: The load in line (\d+) is merged for lanes (.*)", verdict.sentence).groups()
     assert loaded in source.splitlines()[int(line) - 1]
     assert lanes_said.startswith(f"{lanes}: each lane i of them reads what lane i ^ {partner} reads.")
+
+
+def test_padding_that_saves_wavefronts_is_no_waste():
+    padded, deep = (UNMERGED.solved.replace("As[BK][BM]", room) for room in ("As[BK][BM + 4]", "As[BK + 1][BM]"))
+    own, wasteful, course = (
+        judge.measured(simulated(source, UNMERGED.problem.entry), UNMERGED.problem, UNMERGED.judged)
+        for source in (padded, deep, UNMERGED.solved)
+    )
+    assert exercise._more_shared(own, course) == ""
+    assert "takes 4\u202f352 bytes of shared memory" in exercise._more_shared(wasteful, course)
 
 
 def test_any_map_without_a_merged_load_is_accepted():

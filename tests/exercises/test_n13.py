@@ -3,7 +3,9 @@
 import pytest
 
 from helpers.exercises import n13
+from helpers.exercises.framework import exercise, judge
 from helpers.pictures.tuning import facts as landscape
+from helpers.run import simulated
 
 
 def test_the_predicted_share_is_that_of_the_counted_space():
@@ -27,3 +29,21 @@ def test_configuration_gets_its_broken_rule_or_its_prediction(changed, passed, s
     verdict = n13.check_configuration(**{**n13.START, **changed})
     assert verdict.passed is passed
     assert sentence in verdict.sentence
+
+
+def test_a_wide_load_is_not_called_scattered():
+    line = (
+        "for (int i = thread; i < BK * BN; i += THREADS) Bs[i / BN][i % BN] = B[(k0 + i / BN) * N + tile_col + i % BN]"
+    )
+    wide = line.replace("i = thread", "i = 4 * thread").replace("+= THREADS", "+= 4 * THREADS")
+    wide = wide.replace("Bs[", "(float4 &)Bs[").replace("= B[", "= (const float4 &)B[")
+    scattered = line.replace("[i / BN][i % BN]", "[i % BK][i / BK]")
+    scattered = scattered.replace("i / BN) * N", "i % BK) * N").replace("i % BN]", "i / BK]")
+    problem, course = n13.TUNABLE.problem, n13.TUNABLE.solved
+    assert line in course
+    solved, by_four, down = (
+        judge.measured(simulated(course.replace(line, loop), problem.entry), problem, n13.TUNABLE.judged)
+        for loop in (line, wide, scattered)
+    )
+    assert exercise._scattered(by_four, solved) == ""
+    assert "a load request to B fetches" in exercise._scattered(down, solved)
