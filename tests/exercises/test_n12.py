@@ -65,3 +65,9 @@ def test_any_map_without_a_merged_load_is_accepted():
 def test_unforeseen_order_is_answered_by_the_bank_that_stops_it(order, asked):
     verdict = exercises.get("fma_order").check(lambda: order)
     assert verdict.passed is False and re.search(f"Why: {asked}", verdict.sentence)
+
+
+@pytest.mark.parametrize("first", [1, -1])
+def test_columns_back_and_forth_are_named_from_either_end(first):
+    order = [(y, x) for x in range(4) for y in range(8)[:: -first if x % 2 else first]]
+    assert "Why: Back and forth along the columns" in exercises.get("fma_order").check(lambda: order).sentence

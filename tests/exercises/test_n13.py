@@ -21,6 +21,8 @@ def test_the_predicted_share_is_that_of_the_counted_space():
         ({"WN": 32}, True, "the compiler takes 128 registers, not 136: 25.0%"),
         ({"BN": 256, "BK": 8, "TM": 16}, False, "25% of the warps are wanted"),
         ({"WN": 32, "BLOCKS": 2}, True, "25.0% of the warps"),
+        ({"WN": 32, "BLOCKS": 3}, False, "spill: BLOCKS = 3 leaves a thread at most 80 of them"),
+        ({"BM": 256, "BN": 64, "BK": 8, "WM": 128, "TM": 16, "TN": 16}, False, "Registers spill: smaller patches"),
         ({"WM": 48}, False, "multiple of WM"),
         ({"BM": 64, "BN": 64, "WM": 16, "WN": 32, "TM": 4, "TN": 4, "BLOCKS": 3}, True, "Legal"),
     ],
