@@ -254,11 +254,12 @@ def test_visible_code_uses_no_name_defined_in_folded_code_only(number):
 
 def read_and_bound(table: symtable.SymbolTable) -> tuple[set[str], set[str]]:
     """The names that a cell takes from other cells, and those that it leaves to them."""
-    bound = {one.get_name() for one in table.get_symbols() if one.is_assigned() or one.is_imported()}
+    bound = {symbol.get_name() for symbol in table.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
     inner, read = [table], set()
     while inner:
         scope = inner.pop()
-        read |= {one.get_name() for one in scope.get_symbols() if one.is_referenced() and one.is_global()}
+        symbols = [symbol for symbol in scope.get_symbols() if symbol.is_referenced() and symbol.is_global()]
+        read |= {symbol.get_name() for symbol in symbols}
         inner += scope.get_children()
     return read - bound, bound
 
