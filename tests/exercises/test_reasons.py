@@ -50,6 +50,7 @@ def test_a_right_kernel_takes_each_k_once_and_its_own_row():
         ("C[row * N + col]", "C[row * N + (col ^ 8)]", "what is in C[0, 0] is the value of C[0, 8]"),
         ("C[row * N + col]", "if (col < 8) C[row * N + (col ^ 4)]", "All wrong elements that are stored hold the sum"),
         ("sum += ", "sum = (k == 5 ? 0 : sum) + ", "lacks the products with k = 0 to 4"),
+        ("sum += ", "if (row < 5) sum += ", "Every wrong element has none of its products."),
     ],
 )
 def test_products_that_are_wrong_are_named_as_a_set(before, after, reason):
@@ -122,6 +123,10 @@ def test_what_only_looks_like_a_slip_is_left_alone(line):
         ("beta", "alpha * sum + beta * old", "alpha * sum + beta * sum", "C becomes alpha * sum + beta * sum"),
         ("two_tiles", "As[y][k]", "As[y][k + half * T]", "`k + half * T` is 16 for thread (0, 15)"),
         ("scale", "+ threadIdx.x", "+ threadIdx.y", "this launch has threads and blocks along x alone"),
+        ("flat_block", "threadIdx.x / 16", "threadIdx.y", "the blocks of this launch have threads along x alone"),
+        ("group_scales", "row >= M || col >= N", "row >= M && col >= N", "with `if (row >= M || col >= N || group"),
+        ("two_groups", "right = left + BN / 2", "right = BN / 2", "no thread stores columns 36 to 63"),
+        ("histogram", "mine[x[i]], 1", "mine[i], 1", "Its bin is the number itself, x[i]."),
         ("naive", "k < K; ++k", "k > K; ++k", "The loop in line 9 is never entered: k begins at 0, and `k > K`"),
         ("naive", "sum += A", "sum + A", "and does nothing with it: sum stays what it was"),
         ("add_scaled", "C[index] = ", "float C = ", "Line 7 declares another C"),
@@ -182,6 +187,17 @@ def test_a_known_slip_is_not_named_where_its_line_is_right():
     exercise = exercises.get("two_groups")  # as if b[4 + j] came from the left group: the numbers are the same
     verdict = exercise.check(exercise.solved.replace("= sums[i][4 + j]", "= sums[i][j]"))
     assert "are taken from the left group" not in verdict.sentence and "value of C[0, 0]" in verdict.sentence
+
+
+@pytest.mark.parametrize(
+    ("index", "asked"),
+    [("threadIdx.y * blockDim.x + threadIdx.x", "k < K"), ("threadIdx.x", "threadIdx.y == 0 && k < K")],
+)
+def test_an_index_that_suits_every_launch_is_not_the_cause(index, asked):
+    flat = exercises.get("flat_block")
+    source = flat.solved.replace("threadIdx.x / 16", f"({index}) / 16").replace("k < K", asked.replace("K", "K - 1"))
+    sentence = flat.check(source).sentence
+    assert "threads along" not in sentence and "The last product, k = K − 1, is missing" in sentence, sentence
 
 
 def test_what_no_thread_stores_is_named_in_the_tile():

@@ -430,7 +430,7 @@ def _define_with_semicolon(source: str) -> str:
 def _comment_in_formula(source: str) -> str:
     for number, line in enumerate(source.splitlines(), 1):
         code, slashes, rest = line.partition("//")
-        if slashes and re.search(r"[\w)\]]\s*$", code) and re.match(r"\s*[\w(][^;]*;\s*$", rest) and "=" in code:
+        if slashes and re.search(r"[\w)\]]\s*$", code) and re.match(r"\s*[\w(][^;]*;[;\s]*$", rest) and "=" in code:
             return (
                 f"// begins a comment in C++: what follows it in line {number} is not read. Whole numbers are divided "
                 "by /."

@@ -381,8 +381,12 @@ class KernelExercise(Exercise):
         return [line for line in solved if due[repairs.code(line)]]
 
     def _fits(self, known: Wrong, source: str) -> bool:
-        """Whether a source has the code that the reason for a known wrong solution speaks of."""
-        return re.search(known.text, "\n".join(code_of(source))) is not None
+        """Whether a source has the code that the reason for a known wrong solution speaks of: what it shall have, and
+        the comparison which it says is the wrong one."""
+        text = "\n".join(code_of(source))
+        compared = _NOT_THIS.search(known.because)
+        has_it = compared is None or re.search(rf"(?<![-<>=]){compared[1]}(?![<>=(])", text) is not None
+        return has_it and re.search(known.text, text) is not None
 
     def solution(self) -> Diff:
         """What changes from the starter to the solution."""
@@ -392,6 +396,9 @@ class KernelExercise(Exercise):
         """The notebook cells in which the exercise is solved."""
         head = f'{self.name} = exercises.get("{self.name}")\n{self.name}'
         return head, f"%%cuda {self.name}{self.starter}".rstrip("\n"), f"{self.name}.hint()"
+
+
+_NOT_THIS = re.compile(r"\bnot (?:by |with )?([<>]=?)(?=[.,;:]?(?:\s|$))")  # ">=, not >."
 
 
 @contextmanager

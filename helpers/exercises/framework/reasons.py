@@ -706,16 +706,34 @@ def _name_of(entry: str) -> str:
 
 def axis_without_threads(facts: Facts) -> str:
     """That an index is made of an axis along which the launch has one thread in one block."""
-    sizes = zip("xyz", (*facts.setup.grid, 1, 1)[:3], (*facts.setup.block, 1, 1)[:3], strict=True)
-    several = [axis for axis, blocks, threads in sizes if blocks * threads > 1]
-    for match in re.finditer(r"\b(?:threadIdx|blockIdx)\.([xyz])", facts.text):
-        if match[1] not in several and match[0] not in facts.solution and len(several) == 1:
-            line = integers.line_of(facts.text, match.start())
+    for match in re.finditer(r"\b(threadIdx|blockIdx)\.([xyz])", facts.text):
+        inside = {"threadIdx": facts.setup.block, "blockIdx": facts.setup.grid}[match[1]]
+        several = [axis for axis, size in zip("xyz", inside, strict=False) if size > 1]
+        if match[2] in several or match[0] in facts.solution or _is_zero_as_due(facts.text, match):
+            continue
+        line = integers.line_of(facts.text, match.start())
+        blocks, threads = ((*sizes, 1, 1)[:3] for sizes in (facts.setup.grid, facts.setup.block))
+        in_all = [axis for axis, *sizes in zip("xyz", blocks, threads, strict=True) if max(sizes) > 1]
+        if len(in_all) == 1 and match[2] not in in_all:
             return (
                 f"Line {line} has {match[0]}, which is 0 in every thread: this launch has threads and blocks along "
+                f"{in_all[0]} alone."
+            )
+        if match[1] == "threadIdx" and len(several) == 1:
+            return (
+                f"Line {line} has {match[0]}, which is 0 in every thread: the blocks of this launch have threads along "
                 f"{several[0]} alone."
             )
     return ""
+
+
+def _is_zero_as_due(text: str, match: re.Match[str]) -> bool:
+    """Whether an index that is 0 in every thread is asked for in words that suit every launch: beside that of another
+    axis, threadIdx.y * blockDim.x + threadIdx.x, or compared with 0."""
+    before, behind = re.split(r"[;{},=]", text[: match.start()])[-1], re.split(r"[;{},=]", text[match.end() :])[0]
+    others = re.findall(rf"\b{match[1]}\.([xyz])", before + behind)
+    compared = re.match(r"\s*==\s*0\b", text[match.end() :]) or re.search(r"\b0\s*==\s*$", text[: match.start()])
+    return any(axis != match[2] for axis in others) or compared is not None
 
 
 _INDEX = (
