@@ -1215,7 +1215,8 @@ def reads_old(facts: Facts) -> str:
         instead = (
             "" if not isinstance(facts.problem, Gemm)
             else ": add the products up in a variable of the thread, and store that once, behind the loop" if in_loop
-            else ": the result must replace it (=)"
+            else ": the result must replace it (=)" if "+=" in added[0]
+            else ""  # several threads may add here: in turn, = would keep one of their parts
         )  # fmt: skip
         how = " (+=)" if "+=" in added[0] else ""
         return f"Line {line} adds to {name}{how}, and before the launch {name} is NaN{instead}."
@@ -1242,6 +1243,8 @@ def of_another_element(facts: Facts) -> str:
         return ""
     at = np.searchsorted(values, output[wrong])
     if (at >= len(values)).any() or (values[np.minimum(at, len(values) - 1)] != output[wrong]).any():
+        return ""
+    if (often[at] > 1).mean() > 0.1:  # a value of many elements, as 0 may be, is that of none in particular
         return ""
     here, there = np.argwhere(wrong), np.argwhere(np.ones(expected.shape))[places[at]]
     names = [[facts.problem.index(tuple(int(n) for n in cell))[-1] for cell in cells] for cells in (here, there)]
