@@ -518,7 +518,7 @@ def overlaps(facts: Facts) -> str:
     for behind in _POINTER_BEHIND.finditer(facts.text):
         second, room, begins = behind[1], behind[2], int(behind[3])
         first = re.search(rf"\bfloat\s*\*\s*(?:const\s+)?(\w+)\s*=\s*&?{room}(?:\[0\])?\s*;", facts.text)
-        if first is None:
+        if first is None or first[1] == second:  # &room[0] is no array behind it
             continue
         for number in _store_lines(facts.lines, first[1]):
             for (text,) in (access for access in facts.accesses(number, first[1]) if len(access) == 1):
@@ -1050,12 +1050,20 @@ def one_element_by_one(facts: Facts) -> str:
     for line, _, _, body in integers.loops(facts.text):
         counter = re.search(r"\bfor\s*\(\s*(?:\w+\s+)*(\w+)\s*=", facts.lines[line - 1])
         stored = counter and re.search(rf"\b{name}\s*\[[^;=]*\b{counter[1]}\b[^;=]*\]\s*[-+*/]?=[^=]", body)
-        if stored:
+        if stored and not _in_steps_of_the_launch(facts, line, counter[1]):  # type: ignore[index]
             return (
                 f"By the loop in line {line} each thread stores an element for every {counter[1]}. A thread has one "  # type: ignore[index]
                 "element, its own, and needs no loop."
             )
     return ""
+
+
+def _in_steps_of_the_launch(facts: Facts, line: int, counter: str) -> bool:
+    """Whether a loop's counter grows by as many as the launch has threads: then no two threads have one element."""
+    head, _ = integers.bracketed(facts.lines[line - 1].partition("(")[2])
+    step = re.fullmatch(rf"\s*{counter}\s*\+=\s*(.+)", head.split(";")[-1])
+    value = integers.value(step[1], facts.all_threads) if step else None
+    return value is not None and np.ndim(value) == 0 and int(value) >= int(np.prod(_threads(facts)))  # type: ignore[arg-type]
 
 
 def not_sent_home(facts: Facts) -> str:
@@ -1064,7 +1072,10 @@ def not_sent_home(facts: Facts) -> str:
     if not isinstance(error, OutOfBounds) or error.thread is None or error.block is None:
         return ""
     names = facts.values(error.block, error.thread)
+    begins = integers.line_of(facts.text, facts.text.find("__global__"))
     for number, line in enumerate(facts.lines, 1):
+        if begins <= (error.line or 0) < number:  # asked when it is too late
+            break
         for match in re.finditer(r"\bif\s*\(", line):
             condition, rest = integers.bracketed(line[match.end() :])
             leaves = rest.lstrip(" {").startswith("return")
@@ -1109,6 +1120,8 @@ def behind_a_condition(facts: Facts) -> str:
 
 def _better(condition: str, leaves: bool) -> tuple[tuple[str, str], ...]:
     """What a condition may have been meant to be, and why. leaves: a thread for which it holds returns."""
+    if re.search(r"!(?!=)", condition):
+        return ()
     inside, outside = "<" in condition and ">" not in condition, ">" in condition and "<" not in condition
     equal = "an index that is equal to the size has no element, either"
     if leaves and inside:
