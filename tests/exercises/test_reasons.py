@@ -311,6 +311,21 @@ def test_picture_of_another_launch_than_the_failed_is_not_drawn():
     assert late != barriers.solved and not barriers.check(late).alone  # there the picture is of the race
 
 
+def test_a_length_is_named_only_where_the_text_has_it():
+    exercise = exercises.get("room_at_launch")  # in the case that fails first, M is T
+    verdict = exercise.check(exercise.solved.replace("B[(k0 + y) * N + col]", "B[(k0 + y) * T + col]"))
+    assert "rows were M" not in verdict.sentence and "`B[(k0 + y) * N + col]` in its place" in verdict.sentence
+
+
+def test_names_that_changed_places_get_one_advice():
+    exercise = exercises.get("coalesced")
+    row, col = (f"blockIdx.{axis} * blockDim.{axis} + threadIdx.{axis}" for axis in "yx")
+    source = exercise.solved.replace(row, "·").replace(col, row).replace("·", col)
+    sentence = exercise.check(source.replace("C[row * N + col]", "C[col * N + row]")).sentence
+    assert "row and col have changed places" in sentence
+    assert "It counts the columns.\n" in sentence and "needed in its place" not in sentence
+
+
 def test_a_gap_that_was_overwritten_is_no_difference_of_0():
     due = np.where(np.arange(24) % 4 == 3, np.nan, np.arange(24.0))
     problem = SimpleNamespace(output="C", prepare=lambda case: SimpleNamespace(grid=(2,)))

@@ -28,6 +28,7 @@ from helpers.exercises.framework import (
     overall,
     products,
     slips,
+    text_slips,
     trial,
 )
 from helpers.exercises.framework.gemm import Gemm
@@ -604,6 +605,14 @@ def leaves_the_matrix(facts: Facts) -> str:
     return ""
 
 
+NEEDED = "is needed in its place."
+
+
+def without_advice(sentence: str) -> str:
+    """What is observed, without the name that is needed instead."""
+    return re.sub(rf": `[^`]*` {re.escape(NEEDED)}$", ".", sentence)
+
+
 def _launched_along(facts: Facts, axis: str) -> list[str]:
     """What the learner calls the arrays whose rows, for y, or columns are given to the threads of the launch."""
     arrays = [name for name, given in facts.parameters.items() if isinstance(given, np.ndarray)]
@@ -628,7 +637,7 @@ def _along(facts: Facts, text: str, due: str) -> str:
         for split in (_row_and_column(access[0]) for access in facts.accesses(line, written) if len(access) == 1):
             part = split and split[0 if due == "y" else 2]
             if part and part != text and _moves_along(facts, part, axis) and not _moves_along(facts, part, other[axis]):
-                return f" It counts the {'columns' if due == 'y' else 'rows'}: `{part}` is needed in its place."
+                return f" It counts the {'columns' if due == 'y' else 'rows'}: `{part}` {NEEDED}"
     return f" It is made of {other[axis]}, and in this launch {axis} counts the {what}."
 
 
@@ -1175,7 +1184,19 @@ def wrong_products(facts: Facts) -> tuple[str, ...]:
     if facts.failure.error is not None and any(min(sizes) > 1 for sizes in passed):
         return ()  # the products are right where every thread has an element
     inputs = facts.problem._inputs(facts.failure.case)
-    return products.explained(_probe(facts), inputs.tiles)
+    sentences = products.explained(_probe(facts), inputs.tiles)
+    return tuple(sentence for sentence in sentences if _is_of_the_text(facts, sentence))
+
+
+_TAKEN_LENGTH = re.compile(r"^[AB] is read as if its rows were (\w+) floats long")
+
+
+def _is_of_the_text(facts: Facts, sentence: str) -> bool:
+    """Whether the length of rows that a sentence names is more than compared in the kernel: another number of the text
+    may be the same in the case that failed."""
+    match = _TAKEN_LENGTH.match(sentence)
+    body = re.sub(r"[<>]=?\s*\w+", "", text_slips.last_kernel(facts.text)[1])
+    return match is None or re.search(rf"\b{match[1]}\b", body) is not None
 
 
 def one_buffer_read(facts: Facts) -> str:
