@@ -519,7 +519,7 @@ def overlaps(facts: Facts) -> str:
     for behind in _POINTER_BEHIND.finditer(facts.text):
         second, room, begins = behind[1], behind[2], int(behind[3])
         first = re.search(rf"\bfloat\s*\*\s*(?:const\s+)?(\w+)\s*=\s*&?{room}(?:\[0\])?\s*;", facts.text)
-        if first is None:
+        if first is None or first[1] == second:  # &room[0] is no array behind it
             continue
         for number in _store_lines(facts.lines, first[1]):
             for (text,) in (access for access in facts.accesses(number, first[1]) if len(access) == 1):
@@ -1076,7 +1076,10 @@ def not_sent_home(facts: Facts) -> str:
     if not isinstance(error, OutOfBounds) or error.thread is None or error.block is None:
         return ""
     names = facts.values(error.block, error.thread)
+    begins = integers.line_of(facts.text, facts.text.find("__global__"))
     for number, line in enumerate(facts.lines, 1):
+        if begins <= (error.line or 0) < number:  # asked when it is too late
+            break
         for match in re.finditer(r"\bif\s*\(", line):
             condition, rest = integers.bracketed(line[match.end() :])
             leaves = rest.lstrip(" {").startswith("return")
@@ -1121,6 +1124,8 @@ def behind_a_condition(facts: Facts) -> str:
 
 def _better(condition: str, leaves: bool) -> tuple[tuple[str, str], ...]:
     """What a condition may have been meant to be, and why. leaves: a thread for which it holds returns."""
+    if re.search(r"!(?!=)", condition):
+        return ()
     inside, outside = "<" in condition and ">" not in condition, ">" in condition and "<" not in condition
     equal = "an index that is equal to the size has no element, either"
     if leaves and inside:
