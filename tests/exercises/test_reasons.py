@@ -1,12 +1,13 @@
 """A reason is proven by the text or by what a kernel does on matrices that say where each number comes from."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from helpers import exercises
-from helpers.exercises.framework import contents, products, reasons, text_slips
+from helpers.exercises.framework import contents, overall, products, reasons, text_slips
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.probes import CannotProbe, Probe
 from helpers.exercises.framework.problems import Case
@@ -284,3 +285,39 @@ def test_picture_of_another_launch_than_the_failed_is_not_drawn():
         "Bs[k][x];\n        __syncthreads();\n    }", "Bs[k][x];\n    }\n    __syncthreads();"
     )
     assert late != barriers.solved and not barriers.check(late).alone  # there the picture is of the race
+
+
+def test_a_gap_that_was_overwritten_is_no_difference_of_0():
+    due = np.where(np.arange(24) % 4 == 3, np.nan, np.arange(24.0))
+    problem = SimpleNamespace(output="C", prepare=lambda case: SimpleNamespace(grid=(2,)))
+
+    def said(output):
+        outcome = SimpleNamespace(expected=due, output=output, case=None, report=SimpleNamespace(findings=()))
+        return overall.factor_or_constant(
+            SimpleNamespace(problem=problem, examination=SimpleNamespace(outcomes=[outcome]))
+        )
+
+    assert said(np.where(np.isnan(due), 0.0, due)) == ""
+    assert said(due + 2) == "Every element of C is 2 more than it should be."
+
+
+def test_0_is_the_value_of_no_element_in_particular():
+    expected = np.where(np.arange(64) % 4 == 3, 0.0, np.arange(1.0, 65)).reshape(8, 8)
+
+    def said(output):
+        failure = SimpleNamespace(
+            output=output, expected=expected, wrong=output != expected, report=SimpleNamespace(findings=())
+        )
+        return reasons.of_another_element(
+            SimpleNamespace(failure=failure, problem=SimpleNamespace(output="C", index=lambda cell: cell))
+        )
+
+    assert said(np.where(expected % 4 == 1, 0.0, expected)) == ""
+    turned = expected.T.copy()
+    assert said(np.where(expected * turned > 0, turned, expected)).startswith("C[0, 1] holds the value of C[1, 0]")
+
+
+def test_what_threads_add_together_is_not_to_be_replaced():
+    exercise = exercises.get("naive")
+    verdict = exercise.check(exercise.solved.replace("C[row * N + col] = sum", "atomicAdd(&C[row * N + col], sum)"))
+    assert "adds to C, and before the launch C is NaN.\n" in verdict.sentence + "\n"

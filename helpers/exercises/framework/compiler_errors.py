@@ -23,8 +23,9 @@ def explanation(message: str, source: str, solution: str = "") -> str:
 
     solution: the exercise's, which says whether its launch gives shared memory.
     """
-    slips = (_define_with_semicolon, _comment_in_formula, _colon, _if_behind_value)
-    for sentence in (slip(source) for slip in slips):
+    if sentence := _comment_in_formula(message, source):
+        return sentence
+    for sentence in (slip(source) for slip in (_define_with_semicolon, _colon, _if_behind_value)):
         if sentence:
             return sentence
     if "modifiable lvalue" in message and (sentence := text_slips.explanation(source) or _constant(message, source)):
@@ -440,14 +441,16 @@ def _define_with_semicolon(source: str) -> str:
     )
 
 
-def _comment_in_formula(source: str) -> str:
+def _comment_in_formula(message: str, source: str) -> str:
+    """A // for a division; what the compiler's message says of it already is not said again."""
+    known = "// begins a comment" in message
     for number, line in enumerate(source.splitlines(), 1):
         code, slashes, rest = line.partition("//")
         if slashes and re.search(r"[\w)\]]\s*$", code) and re.match(r"\s*[\w(][^;]*;[;\s]*$", rest) and "=" in code:
-            return (
-                f"// begins a comment in C++: what follows it in line {number} is not read. Whole numbers are divided "
-                "by /."
-            )
+            unread = f"in line {number} is not read."
+            if known:
+                return f"What follows // {unread}"
+            return f"// begins a comment in C++: what follows it {unread} Whole numbers are divided by /."
     return ""
 
 

@@ -743,14 +743,15 @@ _INDEX = (
 
 
 def two_axes(facts: Facts) -> str:
-    """An index of the launch that is made of two axes, and the axis that no other index is made of."""
+    """An index of the launch that is made of two axes, and the axis that is left for it, if the solution has it so."""
     indices = [match for pattern in _INDEX for match in re.finditer(pattern, facts.text)]
     axes = [{match["a"], match["b"], match["c"]} for match in indices]
     taken = set().union(*(some for some in axes if len(some) == 1))
     for match, mixed in zip(indices, axes, strict=True):
         if len(mixed) > 1:
-            left = sorted({"x", "y"} - taken)
-            due = f", {_whole_index(left[0])}" if len(left) == 1 else ""
+            left, name = sorted({"x", "y"} - taken), re.search(r"(\w+)\s*=\s*$", facts.text[: match.start()])
+            confirmed = len(left) == 1 and name and f"{name[1]} = {_whole_index(left[0])}" in facts.solution
+            due = f", {_whole_index(left[0])}" if confirmed else ""
             return (
                 f"Line {integers.line_of(facts.text, match.start())} has {' '.join(match[0].split())}: x and y are "
                 f"mixed. An index is made of one axis{due}."
@@ -1048,11 +1049,13 @@ def one_element_by_one(facts: Facts) -> str:
         return ""
     name = trial.output_name(facts.examination.kernel, facts.setup)  # type: ignore[arg-type]
     for line, _, _, body in integers.loops(facts.text):
-        counter = re.search(r"\bfor\s*\(\s*(?:\w+\s+)*(\w+)\s*=", facts.lines[line - 1])
-        stored = counter and re.search(rf"\b{name}\s*\[[^;=]*\b{counter[1]}\b[^;=]*\]\s*[-+*/]?=[^=]", body)
-        if stored:
+        counter = re.search(r"\bfor\s*\(\s*(?:\w+\s+)*(\w+)\s*=([^;]*)", facts.lines[line - 1])
+        first = None if counter is None else integers.value(counter[2], facts.all_threads)
+        if counter is None or first is None or np.ptp(first):
+            continue  # from its own element on: with enough threads that loop runs once, and is right
+        if re.search(rf"\b{name}\s*\[[^;=]*\b{counter[1]}\b[^;=]*\]\s*[-+*/]?=[^=]", body):
             return (
-                f"By the loop in line {line} each thread stores an element for every {counter[1]}. A thread has one "  # type: ignore[index]
+                f"By the loop in line {line} each thread stores an element for every {counter[1]}. A thread has one "
                 "element, its own, and needs no loop."
             )
     return ""
@@ -1212,7 +1215,8 @@ def reads_old(facts: Facts) -> str:
         instead = (
             "" if not isinstance(facts.problem, Gemm)
             else ": add the products up in a variable of the thread, and store that once, behind the loop" if in_loop
-            else ": the result must replace it (=)"
+            else ": the result must replace it (=)" if "+=" in added[0]
+            else ""  # several threads may add here: in turn, = would keep one of their parts
         )  # fmt: skip
         how = " (+=)" if "+=" in added[0] else ""
         return f"Line {line} adds to {name}{how}, and before the launch {name} is NaN{instead}."
@@ -1239,6 +1243,8 @@ def of_another_element(facts: Facts) -> str:
         return ""
     at = np.searchsorted(values, output[wrong])
     if (at >= len(values)).any() or (values[np.minimum(at, len(values) - 1)] != output[wrong]).any():
+        return ""
+    if (often[at] > 1).mean() > 0.1:  # a value of many elements, as 0 may be, is that of none in particular
         return ""
     here, there = np.argwhere(wrong), np.argwhere(np.ones(expected.shape))[places[at]]
     names = [[facts.problem.index(tuple(int(n) for n in cell))[-1] for cell in cells] for cells in (here, there)]
