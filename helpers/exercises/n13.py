@@ -426,8 +426,9 @@ TUNABLE = Blank(
         Wrong("no_limit", "A third rule is missing: a tile of 256 × 256 in patches of 4 × 4 has 4096 threads, and a "
               "block has at most 1024."),
         Wrong("sixty_four", "The number of threads is still that of one setting: it follows from the parameters, "
-              "(BM / TM) * (BN / TN)."),
-        Wrong("rows_of_sixteen", "A row of patches has BN / TN of them; 16 is right for some settings only."),
+              "(BM / TM) * (BN / TN).", text=r"\b64\b"),
+        Wrong("rows_of_sixteen", "A row of patches has BN / TN of them; 16 is right for some settings only.",
+              text=r"\b16\b"),
         Wrong("patches_down", "A row of patches has BN / TN of them, not BM / TM."),
         Wrong("not_scaled", "Patches begin TM rows and TN columns apart, not one."),
         Wrong("one_barrier", "A warp that is done loads the next tiles while others still read these: a barrier "

@@ -200,6 +200,30 @@ def test_an_index_that_suits_every_launch_is_not_the_cause(index, asked):
     assert "threads along" not in sentence and "The last product, k = K − 1, is missing" in sentence, sentence
 
 
+def test_a_loop_in_steps_of_the_launch_is_not_the_cause():
+    exercise = exercises.get("add_scaled")
+    loop = "for (int i = index; i < N; i += gridDim.x * blockDim.x) C[i] = c * A[i]"
+    source = exercise.solved.replace("if (index < N) C[index] = c * A[index]", loop).replace("B[index]", "B[i]")
+    sentence = exercise.check(source.replace("threadIdx.x;", "threadIdx.x + 1;")).sentence
+    assert "needs no loop" not in sentence and "threadIdx.x;` in its place" in sentence, sentence
+
+
+@pytest.mark.parametrize("guard", ["if (!(row < M && col < N)) return;", "if (row >= M && col >= N) return;"])
+def test_a_condition_behind_the_access_is_not_the_cause(guard):
+    exercise = exercises.get("tile_edges")
+    source = exercise.solved.replace("if (row >= M || col >= N) return;", guard)
+    source = source.replace("if (row < M && k0 + x < K) As", "if (k0 + x < K) As")
+    sentence = exercise.check(source).sentence
+    assert "so it goes on" not in sentence and "`row` is 19, and A has 19 rows" in sentence, sentence
+
+
+def test_an_array_does_not_overlap_itself():
+    exercise = exercises.get("room_at_launch")
+    source = exercise.solved.replace("float *As = room;", "float *As = &room[0];").replace("float sum", "int sum")
+    sentence = exercise.check(source).sentence
+    assert "overlap" not in sentence and "The sum is an int" in sentence, sentence
+
+
 def test_what_no_thread_stores_is_named_in_the_tile():
     exercise = exercises.get("unmerged_lanes")
     verdict = exercise.check(exercise.solved.replace("lane_y * TM", "lane_y * TN"))
@@ -285,6 +309,21 @@ def test_picture_of_another_launch_than_the_failed_is_not_drawn():
         "Bs[k][x];\n        __syncthreads();\n    }", "Bs[k][x];\n    }\n    __syncthreads();"
     )
     assert late != barriers.solved and not barriers.check(late).alone  # there the picture is of the race
+
+
+def test_a_length_is_named_only_where_the_text_has_it():
+    exercise = exercises.get("room_at_launch")  # in the case that fails first, M is T
+    verdict = exercise.check(exercise.solved.replace("B[(k0 + y) * N + col]", "B[(k0 + y) * T + col]"))
+    assert "rows were M" not in verdict.sentence and "`B[(k0 + y) * N + col]` in its place" in verdict.sentence
+
+
+def test_names_that_changed_places_get_one_advice():
+    exercise = exercises.get("coalesced")
+    row, col = (f"blockIdx.{axis} * blockDim.{axis} + threadIdx.{axis}" for axis in "yx")
+    source = exercise.solved.replace(row, "·").replace(col, row).replace("·", col)
+    sentence = exercise.check(source.replace("C[row * N + col]", "C[col * N + row]")).sentence
+    assert "row and col have changed places" in sentence
+    assert "It counts the columns.\n" in sentence and "needed in its place" not in sentence
 
 
 def test_a_gap_that_was_overwritten_is_no_difference_of_0():

@@ -260,7 +260,10 @@ class KernelExercise(Exercise):
             if named := judge.library_slips(examination.outcomes, self.problem) or self._proven(examination, source):
                 return named
             observed = (reasons.of(*asked) if numbers else ()) or reasons.of(*asked, reasons.LAST)
-        return (*observed, *self._repaired(examination, source)) or reasons.of_others(*asked)
+        repaired = self._repaired(examination, source)
+        if any(repairs.TRADED in sentence for sentence in repaired):  # one advice: with both, nothing would change
+            observed = tuple(map(reasons.without_advice, observed))
+        return (*observed, *repaired) or reasons.of_others(*asked)
 
     def _stored_by_many(self, examination: Examination) -> tuple[str, ...]:
         """That many threads of a right kernel store the same element, where those of the course's solution do not."""

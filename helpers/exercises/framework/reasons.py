@@ -28,6 +28,7 @@ from helpers.exercises.framework import (
     overall,
     products,
     slips,
+    text_slips,
     trial,
 )
 from helpers.exercises.framework.gemm import Gemm
@@ -518,7 +519,7 @@ def overlaps(facts: Facts) -> str:
     for behind in _POINTER_BEHIND.finditer(facts.text):
         second, room, begins = behind[1], behind[2], int(behind[3])
         first = re.search(rf"\bfloat\s*\*\s*(?:const\s+)?(\w+)\s*=\s*&?{room}(?:\[0\])?\s*;", facts.text)
-        if first is None:
+        if first is None or first[1] == second:  # &room[0] is no array behind it
             continue
         for number in _store_lines(facts.lines, first[1]):
             for (text,) in (access for access in facts.accesses(number, first[1]) if len(access) == 1):
@@ -604,6 +605,14 @@ def leaves_the_matrix(facts: Facts) -> str:
     return ""
 
 
+NEEDED = "is needed in its place."
+
+
+def without_advice(sentence: str) -> str:
+    """What is observed, without the name that is needed instead."""
+    return re.sub(rf": `[^`]*` {re.escape(NEEDED)}$", ".", sentence)
+
+
 def _launched_along(facts: Facts, axis: str) -> list[str]:
     """What the learner calls the arrays whose rows, for y, or columns are given to the threads of the launch."""
     arrays = [name for name, given in facts.parameters.items() if isinstance(given, np.ndarray)]
@@ -628,7 +637,7 @@ def _along(facts: Facts, text: str, due: str) -> str:
         for split in (_row_and_column(access[0]) for access in facts.accesses(line, written) if len(access) == 1):
             part = split and split[0 if due == "y" else 2]
             if part and part != text and _moves_along(facts, part, axis) and not _moves_along(facts, part, other[axis]):
-                return f" It counts the {'columns' if due == 'y' else 'rows'}: `{part}` is needed in its place."
+                return f" It counts the {'columns' if due == 'y' else 'rows'}: `{part}` {NEEDED}"
     return f" It is made of {other[axis]}, and in this launch {axis} counts the {what}."
 
 
@@ -1067,7 +1076,10 @@ def not_sent_home(facts: Facts) -> str:
     if not isinstance(error, OutOfBounds) or error.thread is None or error.block is None:
         return ""
     names = facts.values(error.block, error.thread)
+    begins = integers.line_of(facts.text, facts.text.find("__global__"))
     for number, line in enumerate(facts.lines, 1):
+        if begins <= (error.line or 0) < number:  # asked when it is too late
+            break
         for match in re.finditer(r"\bif\s*\(", line):
             condition, rest = integers.bracketed(line[match.end() :])
             leaves = rest.lstrip(" {").startswith("return")
@@ -1112,6 +1124,8 @@ def behind_a_condition(facts: Facts) -> str:
 
 def _better(condition: str, leaves: bool) -> tuple[tuple[str, str], ...]:
     """What a condition may have been meant to be, and why. leaves: a thread for which it holds returns."""
+    if re.search(r"!(?!=)", condition):
+        return ()
     inside, outside = "<" in condition and ">" not in condition, ">" in condition and "<" not in condition
     equal = "an index that is equal to the size has no element, either"
     if leaves and inside:
@@ -1170,7 +1184,19 @@ def wrong_products(facts: Facts) -> tuple[str, ...]:
     if facts.failure.error is not None and any(min(sizes) > 1 for sizes in passed):
         return ()  # the products are right where every thread has an element
     inputs = facts.problem._inputs(facts.failure.case)
-    return products.explained(_probe(facts), inputs.tiles)
+    sentences = products.explained(_probe(facts), inputs.tiles)
+    return tuple(sentence for sentence in sentences if _is_of_the_text(facts, sentence))
+
+
+_TAKEN_LENGTH = re.compile(r"^[AB] is read as if its rows were (\w+) floats long")
+
+
+def _is_of_the_text(facts: Facts, sentence: str) -> bool:
+    """Whether the length of rows that a sentence names is more than compared in the kernel: another number of the text
+    may be the same in the case that failed."""
+    match = _TAKEN_LENGTH.match(sentence)
+    body = re.sub(r"[<>]=?\s*\w+", "", text_slips.last_kernel(facts.text)[1])
+    return match is None or re.search(rf"\b{match[1]}\b", body) is not None
 
 
 def one_buffer_read(facts: Facts) -> str:
