@@ -121,6 +121,8 @@ FOUR_AT_ONCE = KernelExercise(
               (("    } else {\n        for (int j = i; j < N; ++j)",
                 "    }\n    {\n        for (int j = i; j < N && j < i + 4; ++j)"),)),
         Wrong("tail_not_scaled", "alpha is missing in the last group, the one that is not whole."),
+        Wrong("tail_to_four", "The loop over the last group counts from i: it ends at N, not at 4.",
+              (("j < N; ++j)", "j < 4; ++j) if (j < N)"),), text=r"\b4;"),
     ),
 )  # fmt: skip
 
@@ -149,6 +151,9 @@ ALIGNED_ROWS = KernelExercise(
         Wrong("every_fourth_row", "Right, for row 0, 4, 8, … begins at a multiple of 16 bytes whatever K is. But where "
               "K is a multiple of four, every row does, and three of four are read float by float here.",
               (("K % 4 == 0", "row % 4 == 0"),)),
+        Wrong("group_not_whole", "A row that begins at a multiple of 16 bytes need not end in a whole group: all four "
+              "floats must be in it, k + 3 < K.",
+              (("K % 4 == 0", "reinterpret_cast<size_t>(a) % 16 == 0"), ("k + 3 < K", "k < K"))),
         Wrong("rows_of_N", "The rows of A are K floats long: whether they all begin at multiples of 16 bytes depends "
               "on K, not on N.", (("K % 4 == 0", "N % 4 == 0"),)),
         Wrong("whole_groups_only", "The last K % 4 products are missing: the loop over what is left must run to K."),
@@ -164,6 +169,7 @@ ALIGNED_ROWS = KernelExercise(
 
 
 WIDE_SHAPE = Case({"M": 64, "N": 128, "K": 16})
+NOT_OF_16 = Case({"M": 64, "N": 100, "K": 16})  # rows of whole float4s, but not of 16 floats
 
 MOST_US = 950  # the kernel of notebook 06 takes longer
 WHOLE = Gemm("sgemm", (16, 16), (64, 64), scaled=False)
@@ -175,7 +181,7 @@ WIDE = Blank(
                  shapes=((64, 128, 16), (64, 100, 8), (128, 67, 24), (64, 130, 8), (64, 1, 16))),
     picture=SectorsOf(((4, "ld"), (5, "st")), WIDE_SHAPE, "your kernel"),
     goals=(goals.load_requests(16, 4, "B"), goals.store_requests(64), goals.at_most_us(WHOLE, MOST_US)),
-    judged=WIDE_SHAPE,
+    judged=NOT_OF_16,
     before="patch",
     wrong=(
         Wrong("always_wide", "Where N is no multiple of 4, rows of B do not begin at multiples of 16 bytes, and a "
@@ -186,6 +192,9 @@ WIDE = Blank(
         Wrong("same_float", "All four floats are the same one: float i is at column tile_col + c + i."),
         Wrong("rows_of_K", "Rows of B are N floats long, and so are those of C: the condition is about N, not "
               "about K."),
+        Wrong("bytes_for_floats", "16 bytes are four floats: every row begins at a multiple of 16 bytes where N is a "
+              "multiple of 4, and this kernel asks for more.",
+              (("N % 4 == 0", "N % 16 == 0"),), text=r"\bN % (?:8|16|32|64)\b"),
         Wrong("store_never_wide", "Right, but every sum is stored by an instruction of its own: where N % 4 == 0, one "
               "moves four."),
         Wrong("store_unguarded", "In the last tile some of the four columns lie outside C: each float needs its own "

@@ -111,6 +111,7 @@ READS = 10
 
 
 CHANGED_FIRST = "The pairs change places before the stores: 1 - now is then the pair that others still multiply."
+BEYOND_THE_END = "In the last iteration there is no next tile, and its loads leave the arrays: ask whether"
 NOT_AWAITED = "The first pair of tiles is read before it is whole: no thread waits for it."
 
 NEXT_TILE = Blank(
@@ -131,8 +132,7 @@ NEXT_TILE = Blank(
         Wrong("never_changes", "The pairs never change places: every iteration multiplies the first tile."),
         Wrong("this_tile_again", "Each iteration loads the tile that begins at its own k0, one iteration too late: the "
               "next one begins at k0 + T."),
-        Wrong("beyond_the_end", "In the last iteration there is no next tile, and its loads leave the arrays: ask "
-              "whether k0 + T < K."),
+        Wrong("beyond_the_end", f"{BEYOND_THE_END} k0 + T < K."),
         Wrong("nobody_waits", "No thread waits at the end of an iteration: a warp reads a tile that others are still "
               "storing."),
         Wrong("changed_first", CHANGED_FIRST,
@@ -149,6 +149,7 @@ NEXT_TILE = Blank(
     ),
 )  # fmt: skip
 
+BEFORE_THE_BARRIER = r"for \(int tile[\s\S]*\bstart\([\s\S]*__syncthreads"
 TOO_EARLY = "The new copies begin before the barrier: a slow warp still reads that stage."
 ARRIVED = "wait<N>() lets the N newest groups be under way: of two groups the older one must have arrived, so N is 1."
 
@@ -174,9 +175,22 @@ THREE_STAGES = Blank(
         Wrong("never_waits", "No thread waits for the copies: a barrier makes threads meet, it does not make copies "
               "arrive."),
         Wrong("no_barrier", "wait<1>() is about a thread's own copies; those of the other threads need a barrier."),
-        Wrong("starts_too_early", TOO_EARLY),
+        Wrong("starts_too_early", TOO_EARLY, text=BEFORE_THE_BARRIER),
         Wrong("starts_first", TOO_EARLY,
-              (("        start(tile + 2);\n", ""), ("        wait<1>", "        start(tile + 2);\n        wait<1>"))),
+              (("        start(tile + 2);\n", ""), ("        wait<1>", "        start(tile + 2);\n        wait<1>")),
+              text=BEFORE_THE_BARRIER),
+        Wrong("three_ahead_after", "start(tile + 3) copies into the stage that is multiplied in this iteration, and no "
+              "barrier lies between: slower warps still read it. The stage of tile + 2 was read before the barrier.",
+              (("    start(1);\n", "    start(1);\n    start(2);\n"), ("wait<1>();", "wait<2>();"),
+               ("        start(tile + 2);\n", ""),
+               ("Bs[tile % STAGES][k][x];\n", "Bs[tile % STAGES][k][x];\n        start(tile + 3);\n")),
+              text=r"start\(tile \+ (?:3|STAGES)\)"),
+        Wrong("three_started", "Three tiles are started before the loop, where STAGES - 1 are two: the first "
+              "start(tile + 2) copies tile 2 once more, while its first copy is under way.",
+              (("    start(1);\n", "    start(1);\n    start(2);\n"),)),
+        Wrong("two_stages", "One group is started ahead, and wait<1>() lets the newest group be under way: that is the "
+              "tile which is needed. Start two tiles before the loop, and tile + 2 in it.",
+              (("    start(1);\n", ""), ("start(tile + 2)", "start(tile + 1)")), text=r"\+ 1\);"),
         Wrong("three_ahead", "The copies of tile + 3 go into the stage of the tile that is multiplied in this "
               "iteration: with three stages tile + 2 is the last that has room.",
               (("    start(1);\n", "    start(1);\n    start(2);\n"), ("start(tile + 2)", "start(tile + 3)")),
@@ -185,7 +199,13 @@ THREE_STAGES = Blank(
               "and wait<1>() lets it be under way. Call start without a condition: it asks by itself, and makes an "
               "empty group.",
               (("start(tile + 2);", "if (tile + 2 < tiles) start(tile + 2);"),)),
-        Wrong("barrier_first", "The barrier comes before the wait: then no thread knows of the copies of the others."),
+        Wrong("barrier_last", "The barrier stands behind the products: between wait<1>(), which is about a thread's "
+              "own copies, and the products there is none.",
+              (("        __syncthreads();\n", ""),
+               ("Bs[tile % STAGES][k][x];\n", "Bs[tile % STAGES][k][x];\n        __syncthreads();\n")),
+              text=r"\bwait<[\s\S]*\bsum \+=[\s\S]*__syncthreads"),
+        Wrong("barrier_first", "The barrier comes before the wait: then no thread knows of the copies of the others.",
+              text=r"__syncthreads[\s\S]*\bwait<"),
         Wrong("one_ahead", "The next tile is started again instead of the one after it: two tiles ahead is tile + 2."),
         Wrong("two_barriers", "Right, but with three stages one barrier per tile is enough: start the copies "
               "after it."),
@@ -218,6 +238,12 @@ FEW_WARPS = KernelExercise(
               (("        now = 1 - now;\n", ""),
                ("        }\n        if (k1 < K)\n", "        }\n        now = 1 - now;\n        if (k1 < K)\n"))),
         Wrong("first_not_awaited", NOT_AWAITED, (("    __syncthreads();\n    int now", "    int now"),)),
+        Wrong("beyond_the_end", f"{BEYOND_THE_END} k0 + BK < K.", (("        if (k1 < K)\n", ""),)),
+        Wrong("as_256_threads", "A block has 8 × 8 = 64 threads here: the elements of a thread are 64 apart, not 256.",
+              (("64 * n", "256 * n"),), text=r"\b256\b"),
+        Wrong("eight_in_a_row", "Right, but a thread takes eight neighbours, so that neighbouring threads load floats "
+              "that are eight apart: take elements thread + 64 * n.",
+              (("thread + 64 * n", "thread * 8 + n"),), text=r"\* 8 \+ |8 \* "),
     ),
 )  # fmt: skip
 

@@ -57,7 +57,7 @@ def check_floats(WM: int | None, WN: int | None) -> Verdict:
         return Verdict(None, "Not answered yet: put your numbers in place of None and run the cell again.")
     for name, value, side in (("WM", WM, TM), ("WN", WN, TN)):
         if isinstance(value, bool) or not isinstance(value, int) or value < side or value % side:
-            patches = f"but a warp's tile consists of whole patches of {TM} × {TN}: try {side}."
+            patches = f"but a warp's tile consists of whole patches of {TM} × {TN}: take a multiple of {side}."
             return Verdict(False, f"{name} = {value!r}, {patches}")
     lanes = WM // TM * (WN // TN)
     if lanes != 32:
@@ -299,6 +299,13 @@ THREE_MAPS = Blank(
               "columns first.",
               ((_ZIGZAG, "const int q = lane / 4, "
                "y = q / 2 * 2 + lane / 2 % 2, x = q % 2 * 2 + lane % 2;"),)),
+        Wrong("lanes_counted", "The quotient by LANES_Y counts the pairs, lane / 2 / LANES_Y: here it counts the "
+              "lanes, so that x goes to 7.",
+              ((_ZIGZAG, "const int y = lane / 2 % LANES_Y, x = lane / LANES_Y * 2 + lane % 2;"),)),
+        Wrong("third_too_far", "The third map begins at column 2 * LANES_X = 8 of P, for there are two maps before it.",
+              (("2 * LANES_X + x", "3 * LANES_X + x"),)),
+        Wrong("from_one", "Lanes are numbered from 0: the number of a lane is lane, not lane + 1.",
+              (("= lane;\n", "= lane + 1;\n"),), text=r"lane \+ 1;"),
         Wrong("columns_of_four_pairs", "In the zigzag a column of pairs has LANES_Y = 8 of them, not LANES_X = 4.",
               ((_ZIGZAG, "const int y = lane / 2 % LANES_X, "
                "x = lane / 2 / LANES_X * 2 + lane % 2;"),)),
@@ -347,6 +354,12 @@ WARP_TILE = Blank(
         Wrong("lane_remainder_by_WM", "The column of a lane's patch is the remainder by the patches in a row, "
               "WN / TN = 8. WM / TM = 4 is how many of them stand below each other.",
               (("lane % (WN / TN)", "lane % (WM / TM)"),)),
+        Wrong("tile_twice", "row and col are places inside the block's tile: tile_row and tile_col are added where A, "
+              "B and C are indexed.",
+              (("row = warp_row", "row = tile_row + warp_row"), ("col = warp_col", "col = tile_col + warp_col")),
+              text=r"\b(?:row|col) \+?= tile_"),
+        Wrong("thread_for_lane", "A lane's patch is found by its number in the warp, thread % 32; by thread itself the "
+              "warp is counted twice.", (("lane / (WN", "thread / (WN"), ("lane % (WN", "thread % (WN"))),
         Wrong("warp_unscaled", "Warp tiles begin WM rows and WN columns apart, not one."),
         Wrong("lane_unscaled", "A lane's patch begins TM rows and TN columns after its neighbour's, not one."),
         Wrong("warp_from_lane", "The warp is thread / 32 and the lane is thread % 32; here the two trade places."),

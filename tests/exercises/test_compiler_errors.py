@@ -26,6 +26,12 @@ def said(line: int, name: str, *lines: str) -> str:
         (3, "i", ("{", "for (int i = 0; i < n; ++i) { f(i); }", "b = i;", "}"), "ends with its braces"),
         (3, "k", ("{", "for (int k = 0; k < K; ++k);", "b = k;", "}"), text_slips.EMPTY_LOOP),
         (3, "k", ("{", "for (int k = 0; k < K; ++k)", "f(1); b = k;", "}"), "Put braces round all"),
+        (
+            4,
+            "j",
+            ("{", "for (int j = 0; j < 4; ++j)", "f(j);", "for (int i = 0; j < 4; ++j)", "g(i);", "}"),
+            "The loop in line 4 begins with i and counts j",
+        ),
         (2, "blockidx", ("{", "int x = blockidx.x;", "}"), "Did you mean blockIdx?"),
     ],
 )

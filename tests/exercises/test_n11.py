@@ -21,7 +21,8 @@ def test_the_square_warp_tile_needs_the_fewest_floats(WM, WN, passed):
 
 
 @pytest.mark.parametrize(
-    ("WM", "WN", "reason"), [(64, 32, "32 lanes"), (12, 8, "whole patches"), (True, 8, "WM = True")]
+    ("WM", "WN", "reason"),
+    [(64, 32, "32 lanes"), (12, 8, "whole patches of 8 × 4: take a multiple of 8"), (True, 8, "WM = True")],
 )
 def test_a_warp_tile_that_cannot_be_is_refused_in_a_sentence(WM, WN, reason):
     verdict = n11.check_floats(WM, WN)

@@ -122,6 +122,7 @@ def _unknown_name(match: re.Match[str], source: str) -> str:
     return (
         _without_operator(text, name)
         or _OF_PYTHON.get(name, "")
+        or _of_two_counters(text, name, use)
         or _of_a_loop(text, name, use)
         or _of_a_declaration(text, name, use)
         or _of_another_counter(text, name, use)
@@ -129,6 +130,18 @@ def _unknown_name(match: re.Match[str], source: str) -> str:
         or _of_formulas(text, name)
         or _of_another_kernel(text, name)
     )  # fmt: skip
+
+
+def _of_two_counters(text: str, name: str, use: int) -> str:
+    """That the head of a loop begins with one name and counts another one."""
+    for head in re.finditer(r"\bfor\s*\(\s*(?:const\s+|unsigned\s+)*(?:int|size_t|unsigned|auto)\s+(\w+)", text):
+        opened = text.index("(", head.start()) + 1
+        inside, _ = integers.bracketed(text[opened:])
+        counted = re.search(rf"(?:\+\+|--)\s*{name}\b|\b{name}\s*(?:\+\+|--|[-+*/]=|>>=|<<=)", inside)
+        if opened <= use < opened + len(inside) and counted and head[1] != name:
+            line = line_of(text, head.start())
+            return f"The loop in line {line} begins with {head[1]} and counts {name}: all three parts need one name."
+    return ""
 
 
 def _of_a_loop(text: str, name: str, use: int) -> str:
