@@ -5,8 +5,9 @@ A sentence is given only for what was found in every element, or it says of whic
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
@@ -217,8 +218,16 @@ def _patterns(probe: Probe, wrong: np.ndarray, tiles: Tiles) -> tuple[str, ...]:
     for a, left in sorted(of_A, key=lambda pair: pair[0].sentence != ""):
         for b, right in of_B:
             if ((left * right).sum(axis=1) == wanted).all():
-                return tuple(pattern.sentence for pattern in (a, b) if pattern.sentence)
+                return tuple(_said(pattern, point) for pattern in (a, b) if pattern.sentence)
     return ()
+
+
+def _said(pattern: Pattern, point: Point) -> str:
+    """Its sentence, with a number for a size as long as a tile: the kernel may have the tile's in that place."""
+    named = re.search(r"(?<=rows were )[MNK](?= floats long)", pattern.sentence)
+    if named is None or (size := getattr(point, named[0])) not in astuple(point.tiles):
+        return pattern.sentence
+    return f"{pattern.sentence[: named.start()]}{size}{pattern.sentence[named.end() :]}"
 
 
 def _at(first: tuple[int, ...], taken: Taken) -> str:
@@ -247,14 +256,16 @@ def _moved(probe: Probe, wrong: np.ndarray, with_B: list[Taken], with_A: list[Ta
 
 
 def _difference(probe: Probe, wrong: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> str:
-    """What all moved elements have in common. Those that no thread stores hold no sum at all."""
+    """What all moved elements have in common. Those that no thread stores hold no sum at all, and those that are
+    made of what lies outside of A or B hold that of no element."""
+    inside = (rows[wrong] < wrong.shape[0]).all() and (cols[wrong] < wrong.shape[1]).all()
     stored = " that are stored" if probe.unwritten.any() else ""
     row, col = np.broadcast_arrays(np.arange(wrong.shape[0])[:, None], np.arange(wrong.shape[1])[None, :])
     if (rows[wrong] == col[wrong]).all() and (cols[wrong] == row[wrong]).all():
         return f"In all {'elements' + stored if stored else 'of C'}, rows and columns trade places."
-    if (rows[wrong] == row[wrong]).all():
+    if inside and (rows[wrong] == row[wrong]).all():
         return f"All wrong elements{stored} hold the sum of their own row and of another column than their own."
-    if (cols[wrong] == col[wrong]).all():
+    if inside and (cols[wrong] == col[wrong]).all():
         return f"All wrong elements{stored} hold the sum of their own column and of another row than their own."
     return "What a thread loads or reads, and where it stores, are not of the same row and column."
 
