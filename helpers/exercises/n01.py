@@ -361,7 +361,10 @@ BECAUSE_SMALLEST = (
 )
 SMALLEST_SLIPS = (
     Slip(SMALLEST - 1, f"n / 6 is still a little less than {RIDGE:.2f} there."),
-    Slip(math.ceil(RIDGE), "That is the intensity at which the roof bends. Which n has this intensity?"),
+    *(
+        Slip(ridge, "That is the intensity at which the roof bends. Which n has this intensity?")
+        for ridge in (math.ceil(RIDGE), round(RIDGE, 1), round(RIDGE, 2))
+    ),
     Slip(math.ceil(4 * RIDGE), "A and B are read, and C is written, too: three matrices, not two."),
     Slip(math.ceil(1.5 * RIDGE), "You counted floats. Each has 4 bytes."),
     *(

@@ -32,6 +32,8 @@ def test_wrong_least_time_is_named_with_shape_and_both_numbers():
 
 def test_the_ridge_is_crossed_between_83_and_84():
     assert 83 / 6 < n01.RIDGE <= 84 / 6 and n01.SMALLEST == 84
+    for ridge in (13.9, 13.94, 14):
+        assert "the intensity at which the roof bends" in n01.SMALLEST_SQUARE.check(ridge).sentence
 
 
 @pytest.mark.parametrize(

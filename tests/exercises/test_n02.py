@@ -48,6 +48,20 @@ def test_what_is_no_launch_is_said_to_be_none(launch, sentence):
     assert n02.WHOLE_LAUNCH.show(launch).sentence == NO_PICTURE
 
 
+@pytest.mark.parametrize(
+    ("block", "grid", "sentence"),
+    [
+        ((32, 8, 2), (3, 5), "3\u202f840\u00a0threads repeat what another one computes."),
+        ((32, 8), (96, 40), "The grid has the sizes of C, and it counts blocks, not elements."),
+        ((8, 32), (3, 5), "With x and y of the block exchanged it would be complete"),
+        ((8, 4), (5, 24), "With x and y of the block and the grid exchanged"),
+    ],
+)
+def test_a_wasteful_launch_is_answered_by_what_it_wastes(block, grid, sentence):
+    verdict = n02.WHOLE_LAUNCH.check({"block": block, "grid": grid})
+    assert verdict.passed is False and sentence in verdict.sentence
+
+
 def test_a_refused_launch_does_not_give_the_answer_away():
     verdict = n02.WHOLE_LAUNCH.check({"block": (96, 40), "grid": (1, 1)})
     assert "3840 threads is more than the 1024" in verdict.sentence and "try" not in verdict.sentence

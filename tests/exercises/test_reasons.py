@@ -1,12 +1,13 @@
 """A reason is proven by the text or by what a kernel does on matrices that say where each number comes from."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from helpers import exercises
-from helpers.exercises.framework import contents, products, reasons, text_slips
+from helpers.exercises.framework import contents, overall, products, reasons, text_slips
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.probes import CannotProbe, Probe
 from helpers.exercises.framework.problems import Case
@@ -213,6 +214,30 @@ def test_an_index_that_suits_every_launch_is_not_the_cause(index, asked):
     assert "threads along" not in sentence and "The last product, k = K − 1, is missing" in sentence, sentence
 
 
+def test_a_loop_in_steps_of_the_launch_is_not_the_cause():
+    exercise = exercises.get("add_scaled")
+    loop = "for (int i = index; i < N; i += gridDim.x * blockDim.x) C[i] = c * A[i]"
+    source = exercise.solved.replace("if (index < N) C[index] = c * A[index]", loop).replace("B[index]", "B[i]")
+    sentence = exercise.check(source.replace("threadIdx.x;", "threadIdx.x + 1;")).sentence
+    assert "needs no loop" not in sentence and "threadIdx.x;` in its place" in sentence, sentence
+
+
+@pytest.mark.parametrize("guard", ["if (!(row < M && col < N)) return;", "if (row >= M && col >= N) return;"])
+def test_a_condition_behind_the_access_is_not_the_cause(guard):
+    exercise = exercises.get("tile_edges")
+    source = exercise.solved.replace("if (row >= M || col >= N) return;", guard)
+    source = source.replace("if (row < M && k0 + x < K) As", "if (k0 + x < K) As")
+    sentence = exercise.check(source).sentence
+    assert "so it goes on" not in sentence and "`row` is 19, and A has 19 rows" in sentence, sentence
+
+
+def test_an_array_does_not_overlap_itself():
+    exercise = exercises.get("room_at_launch")
+    source = exercise.solved.replace("float *As = room;", "float *As = &room[0];").replace("float sum", "int sum")
+    sentence = exercise.check(source).sentence
+    assert "overlap" not in sentence and "The sum is an int" in sentence, sentence
+
+
 def test_what_no_thread_stores_is_named_in_the_tile():
     exercise = exercises.get("unmerged_lanes")
     verdict = exercise.check(exercise.solved.replace("lane_y * TM", "lane_y * TN"))
@@ -298,3 +323,54 @@ def test_picture_of_another_launch_than_the_failed_is_not_drawn():
         "Bs[k][x];\n        __syncthreads();\n    }", "Bs[k][x];\n    }\n    __syncthreads();"
     )
     assert late != barriers.solved and not barriers.check(late).alone  # there the picture is of the race
+
+
+def test_a_length_is_named_only_where_the_text_has_it():
+    exercise = exercises.get("room_at_launch")  # in the case that fails first, M is T
+    verdict = exercise.check(exercise.solved.replace("B[(k0 + y) * N + col]", "B[(k0 + y) * T + col]"))
+    assert "rows were M" not in verdict.sentence and "`B[(k0 + y) * N + col]` in its place" in verdict.sentence
+
+
+def test_names_that_changed_places_get_one_advice():
+    exercise = exercises.get("coalesced")
+    row, col = (f"blockIdx.{axis} * blockDim.{axis} + threadIdx.{axis}" for axis in "yx")
+    source = exercise.solved.replace(row, "·").replace(col, row).replace("·", col)
+    sentence = exercise.check(source.replace("C[row * N + col]", "C[col * N + row]")).sentence
+    assert "row and col have changed places" in sentence
+    assert "It counts the columns.\n" in sentence and "needed in its place" not in sentence
+
+
+def test_a_gap_that_was_overwritten_is_no_difference_of_0():
+    due = np.where(np.arange(24) % 4 == 3, np.nan, np.arange(24.0))
+    problem = SimpleNamespace(output="C", prepare=lambda case: SimpleNamespace(grid=(2,)))
+
+    def said(output):
+        outcome = SimpleNamespace(expected=due, output=output, case=None, report=SimpleNamespace(findings=()))
+        return overall.factor_or_constant(
+            SimpleNamespace(problem=problem, examination=SimpleNamespace(outcomes=[outcome]))
+        )
+
+    assert said(np.where(np.isnan(due), 0.0, due)) == ""
+    assert said(due + 2) == "Every element of C is 2 more than it should be."
+
+
+def test_0_is_the_value_of_no_element_in_particular():
+    expected = np.where(np.arange(64) % 4 == 3, 0.0, np.arange(1.0, 65)).reshape(8, 8)
+
+    def said(output):
+        failure = SimpleNamespace(
+            output=output, expected=expected, wrong=output != expected, report=SimpleNamespace(findings=())
+        )
+        return reasons.of_another_element(
+            SimpleNamespace(failure=failure, problem=SimpleNamespace(output="C", index=lambda cell: cell))
+        )
+
+    assert said(np.where(expected % 4 == 1, 0.0, expected)) == ""
+    turned = expected.T.copy()
+    assert said(np.where(expected * turned > 0, turned, expected)).startswith("C[0, 1] holds the value of C[1, 0]")
+
+
+def test_what_threads_add_together_is_not_to_be_replaced():
+    exercise = exercises.get("naive")
+    verdict = exercise.check(exercise.solved.replace("C[row * N + col] = sum", "atomicAdd(&C[row * N + col], sum)"))
+    assert "adds to C, and before the launch C is NaN.\n" in verdict.sentence + "\n"

@@ -28,6 +28,7 @@ from helpers.exercises.framework import (
     overall,
     products,
     slips,
+    text_slips,
     trial,
 )
 from helpers.exercises.framework.gemm import Gemm
@@ -535,7 +536,7 @@ def overlaps(facts: Facts) -> str:
     for behind in _POINTER_BEHIND.finditer(facts.text):
         second, room, begins = behind[1], behind[2], int(behind[3])
         first = re.search(rf"\bfloat\s*\*\s*(?:const\s+)?(\w+)\s*=\s*&?{room}(?:\[0\])?\s*;", facts.text)
-        if first is None:
+        if first is None or first[1] == second:  # &room[0] is no array behind it
             continue
         for number in _store_lines(facts.lines, first[1]):
             for (text,) in (access for access in facts.accesses(number, first[1]) if len(access) == 1):
@@ -621,6 +622,14 @@ def leaves_the_matrix(facts: Facts) -> str:
     return ""
 
 
+NEEDED = "is needed in its place."
+
+
+def without_advice(sentence: str) -> str:
+    """What is observed, without the name that is needed instead."""
+    return re.sub(rf": `[^`]*` {re.escape(NEEDED)}$", ".", sentence)
+
+
 def _launched_along(facts: Facts, axis: str) -> list[str]:
     """What the learner calls the arrays whose rows, for y, or columns are given to the threads of the launch."""
     arrays = [name for name, given in facts.parameters.items() if isinstance(given, np.ndarray)]
@@ -645,7 +654,7 @@ def _along(facts: Facts, text: str, due: str) -> str:
         for split in (_row_and_column(access[0]) for access in facts.accesses(line, written) if len(access) == 1):
             part = split and split[0 if due == "y" else 2]
             if part and part != text and _moves_along(facts, part, axis) and not _moves_along(facts, part, other[axis]):
-                return f" It counts the {'columns' if due == 'y' else 'rows'}: `{part}` is needed in its place."
+                return f" It counts the {'columns' if due == 'y' else 'rows'}: `{part}` {NEEDED}"
     return f" It is made of {other[axis]}, and in this launch {axis} counts the {what}."
 
 
@@ -760,14 +769,15 @@ _INDEX = (
 
 
 def two_axes(facts: Facts) -> str:
-    """An index of the launch that is made of two axes, and the axis that no other index is made of."""
+    """An index of the launch that is made of two axes, and the axis that is left for it, if the solution has it so."""
     indices = [match for pattern in _INDEX for match in re.finditer(pattern, facts.text)]
     axes = [{match["a"], match["b"], match["c"]} for match in indices]
     taken = set().union(*(some for some in axes if len(some) == 1))
     for match, mixed in zip(indices, axes, strict=True):
         if len(mixed) > 1:
-            left = sorted({"x", "y"} - taken)
-            due = f", {_whole_index(left[0])}" if len(left) == 1 else ""
+            left, name = sorted({"x", "y"} - taken), re.search(r"(\w+)\s*=\s*$", facts.text[: match.start()])
+            confirmed = len(left) == 1 and name and f"{name[1]} = {_whole_index(left[0])}" in facts.solution
+            due = f", {_whole_index(left[0])}" if confirmed else ""
             return (
                 f"Line {integers.line_of(facts.text, match.start())} has {' '.join(match[0].split())}: x and y are "
                 f"mixed. An index is made of one axis{due}."
@@ -1065,11 +1075,13 @@ def one_element_by_one(facts: Facts) -> str:
         return ""
     name = trial.output_name(facts.examination.kernel, facts.setup)  # type: ignore[arg-type]
     for line, _, _, body in integers.loops(facts.text):
-        counter = re.search(r"\bfor\s*\(\s*(?:\w+\s+)*(\w+)\s*=", facts.lines[line - 1])
-        stored = counter and re.search(rf"\b{name}\s*\[[^;=]*\b{counter[1]}\b[^;=]*\]\s*[-+*/]?=[^=]", body)
-        if stored:
+        counter = re.search(r"\bfor\s*\(\s*(?:\w+\s+)*(\w+)\s*=([^;]*)", facts.lines[line - 1])
+        first = None if counter is None else integers.value(counter[2], facts.all_threads)
+        if counter is None or first is None or np.ptp(first):
+            continue  # from its own element on: with enough threads that loop runs once, and is right
+        if re.search(rf"\b{name}\s*\[[^;=]*\b{counter[1]}\b[^;=]*\]\s*[-+*/]?=[^=]", body):
             return (
-                f"By the loop in line {line} each thread stores an element for every {counter[1]}. A thread has one "  # type: ignore[index]
+                f"By the loop in line {line} each thread stores an element for every {counter[1]}. A thread has one "
                 "element, its own, and needs no loop."
             )
     return ""
@@ -1081,7 +1093,10 @@ def not_sent_home(facts: Facts) -> str:
     if not isinstance(error, OutOfBounds) or error.thread is None or error.block is None:
         return ""
     names = facts.values(error.block, error.thread)
+    begins = integers.line_of(facts.text, facts.text.find("__global__"))
     for number, line in enumerate(facts.lines, 1):
+        if begins <= (error.line or 0) < number:  # asked when it is too late
+            break
         for match in re.finditer(r"\bif\s*\(", line):
             condition, rest = integers.bracketed(line[match.end() :])
             leaves = rest.lstrip(" {").startswith("return")
@@ -1126,6 +1141,8 @@ def behind_a_condition(facts: Facts) -> str:
 
 def _better(condition: str, leaves: bool) -> tuple[tuple[str, str], ...]:
     """What a condition may have been meant to be, and why. leaves: a thread for which it holds returns."""
+    if re.search(r"!(?!=)", condition):
+        return ()
     inside, outside = "<" in condition and ">" not in condition, ">" in condition and "<" not in condition
     equal = "an index that is equal to the size has no element, either"
     if leaves and inside:
@@ -1184,7 +1201,19 @@ def wrong_products(facts: Facts) -> tuple[str, ...]:
     if facts.failure.error is not None and any(min(sizes) > 1 for sizes in passed):
         return ()  # the products are right where every thread has an element
     inputs = facts.problem._inputs(facts.failure.case)
-    return products.explained(_probe(facts), inputs.tiles)
+    sentences = products.explained(_probe(facts), inputs.tiles)
+    return tuple(sentence for sentence in sentences if _is_of_the_text(facts, sentence))
+
+
+_TAKEN_LENGTH = re.compile(r"^[AB] is read as if its rows were (\w+) floats long")
+
+
+def _is_of_the_text(facts: Facts, sentence: str) -> bool:
+    """Whether the length of rows that a sentence names is more than compared in the kernel: another number of the text
+    may be the same in the case that failed."""
+    match = _TAKEN_LENGTH.match(sentence)
+    body = re.sub(r"[<>]=?\s*\w+", "", text_slips.last_kernel(facts.text)[1])
+    return match is None or re.search(rf"\b{match[1]}\b", body) is not None
 
 
 def one_buffer_read(facts: Facts) -> str:
@@ -1229,7 +1258,8 @@ def reads_old(facts: Facts) -> str:
         instead = (
             "" if not isinstance(facts.problem, Gemm)
             else ": add the products up in a variable of the thread, and store that once, behind the loop" if in_loop
-            else ": the result must replace it (=)"
+            else ": the result must replace it (=)" if "+=" in added[0]
+            else ""  # several threads may add here: in turn, = would keep one of their parts
         )  # fmt: skip
         how = " (+=)" if "+=" in added[0] else ""
         return f"Line {line} adds to {name}{how}, and before the launch {name} is NaN{instead}."
@@ -1256,6 +1286,8 @@ def of_another_element(facts: Facts) -> str:
         return ""
     at = np.searchsorted(values, output[wrong])
     if (at >= len(values)).any() or (values[np.minimum(at, len(values) - 1)] != output[wrong]).any():
+        return ""
+    if (often[at] > 1).mean() > 0.1:  # a value of many elements, as 0 may be, is that of none in particular
         return ""
     here, there = np.argwhere(wrong), np.argwhere(np.ones(expected.shape))[places[at]]
     names = [[facts.problem.index(tuple(int(n) for n in cell))[-1] for cell in cells] for cells in (here, there)]

@@ -62,6 +62,10 @@ W_SLIPS = {
     "grid_for_block": MapSlip("A step in y skips a row of the block, blockDim.x threads; gridDim.x is the number of "
                               "blocks.",
                               lambda i: (_thread(i)[0] + i.grid[0] * _thread(i)[1]) // 32),
+    "width_of_W": MapSlip("A step in y skips a row of the block, blockDim.x threads; N is the width of W.",
+                          lambda i: (_thread(i)[0] + i.case.sizes["N"] * _thread(i)[1]) // 32),
+    "block_for_row": MapSlip("A step in y skips a row of the block, blockDim.x threads, not the whole block.",
+                             lambda i: (_thread(i)[0] + i.block[0] * i.block[1] * _thread(i)[1]) // 32),
     "x_and_y_added": MapSlip("x and y are added as they are, but a step in y skips a whole row of the block: "
                              "blockDim.x threads.",
                              lambda i: (_thread(i)[0] + _thread(i)[1]) // 32),
@@ -97,6 +101,11 @@ W_SLIPS = {
                            lambda i: (_thread(i)[0] + i.block[0] + _thread(i)[1]) // 32),
     "from_1": MapSlip("The threads of a block are numbered from 0.", lambda i: (_linear(i) + 1) // 32),
 }  # fmt: skip
+# Numbers of threads that are no warp.
+GROUPS = tuple(
+    MapSlip(f"This counts groups of {threads} threads; a warp is 32 of them.", lambda i, n=threads: _linear(i) // n)
+    for threads in (8, 16, 31, 33, 64, 128)
+)
 # Other ways to number a thread in the grid, or its element in W, instead of in its block.
 IN_THE_GRID = tuple(
     MapSlip(W_SLIPS["whole_grid"].sentence, formula)
@@ -126,7 +135,7 @@ WARP_NUMBERS = KernelExercise(
             (7, 1, (5, 7)),
         ),
         lambda i: _linear(i) // 32,
-        (*W_SLIPS.values(), *IN_THE_GRID),
+        (*W_SLIPS.values(), *IN_THE_GRID, *GROUPS),
         output="W",
         inputs=0,
     ),

@@ -138,22 +138,28 @@ def _judge_launch(launch: Any) -> Verdict:
     if idle:
         facts.append(f"{theme.plural(idle, 'thread')} lie outside C")
     if again:
-        facts.append(f"{theme.plural(again, 'thread')} compute an element that another one computes, too")
+        facts.append(f"{theme.plural(again, 'thread')} repeat what another one computes")
     if lanes:
         facts.append(f"{theme.plural(lanes, 'lane')} of each block's warps {'is' if lanes == 1 else 'are'} empty")
     if facts:
-        return Verdict(False, f"{launched} compute all of C, but {' and '.join(facts)}.")
+        why = " The grid has the sizes of C, and it counts blocks, not elements." if grid[:2] == COVERED else ""
+        return Verdict(False, f"{launched} compute all of C, but {' and '.join(facts)}.{why}")
     return Verdict(True, f"{launched}: all {theme.thousands(rows * columns)} elements, and every lane works. Done.")
 
 
 def _turned(block: Sequence[int], grid: Sequence[int]) -> str:
-    """The sentence of a grid, or of a block and a grid, whose axes have traded places; empty if that does not explain
-    it."""
+    """The sentence of a grid, a block, or both, whose axes have traded places; empty if that does not explain it."""
     if len(grid) < 2 or len(block) < 2:
         return ""
-    for what, other in (("the grid", block), ("the block and the grid", (block[1], block[0], *block[2:]))):
+    other_block, other_grid = ((sizes[1], sizes[0], *sizes[2:]) for sizes in (block, grid))
+    ways = {
+        "the grid": (block, other_grid),
+        "the block": (other_block, grid),
+        "the block and the grid": (other_block, other_grid),
+    }
+    for what, launch in ways.items():
         try:
-            turned = _cover(other, (grid[1], grid[0], *grid[2:]))
+            turned = _cover(*launch)
         except ValueError:
             continue
         if not turned.uncomputed:
