@@ -57,14 +57,6 @@ def test_products_that_are_wrong_are_named_as_a_set(before, after, reason):
     assert reason in " ".join(products.explained(probe(before, after), TILES))
 
 
-def test_a_size_as_long_as_a_tile_is_said_as_a_number():
-    """Its M is 8, as BM and BN are: which of them the text has, its numbers do not say."""
-    said = " ".join(products.explained(probe("B[k * N + col]", "B[k * 8 + col]"), TILES))
-    assert said == "B is read as if its rows were 8 floats long; they are N long: k * N + col."
-    other = products.explained(probe("B[k * N + col]", "B[k * M + col]"), Tiles(BM=4, BN=4, BK=4))
-    assert other[0].startswith("B is read as if its rows were M floats long")
-
-
 def test_rows_that_a_does_not_have_are_no_other_elements():
     said = " ".join(products.explained(probe("A[row * K + k]", "A[(row + 3) * K + k]"), TILES))
     assert "C[0, 0] is the value of C[3, 0]" in said and "All wrong elements" not in said

@@ -5,9 +5,8 @@ A sentence is given only for what was found in every element, or it says of whic
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -218,16 +217,8 @@ def _patterns(probe: Probe, wrong: np.ndarray, tiles: Tiles) -> tuple[str, ...]:
     for a, left in sorted(of_A, key=lambda pair: pair[0].sentence != ""):
         for b, right in of_B:
             if ((left * right).sum(axis=1) == wanted).all():
-                return tuple(_said(pattern, point) for pattern in (a, b) if pattern.sentence)
+                return tuple(pattern.sentence for pattern in (a, b) if pattern.sentence)
     return ()
-
-
-def _said(pattern: Pattern, point: Point) -> str:
-    """Its sentence, with a number for a size as long as a tile: the kernel may have the tile's in that place."""
-    named = re.search(r"(?<=rows were )[MNK](?= floats long)", pattern.sentence)
-    if named is None or (size := getattr(point, named[0])) not in astuple(point.tiles):
-        return pattern.sentence
-    return f"{pattern.sentence[: named.start()]}{size}{pattern.sentence[named.end() :]}"
 
 
 def _at(first: tuple[int, ...], taken: Taken) -> str:
