@@ -65,6 +65,7 @@ setup:
 setup-test:
 	@$(SETUP) --extra test
 	$(COMPILE)
+	@git config core.hooksPath .ci/hooks 2>/dev/null || true
 
 lab: setup
 	$(VENV_PYTHON) -m jupyterlab $(AS_ROOT) --port=$(PORT) --LabApp.default_url="/lab/tree/$(FIRST_NOTEBOOK)" $(ARGS)

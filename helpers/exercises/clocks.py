@@ -78,8 +78,8 @@ def predict_warm() -> Prediction:
             FAR: "The L2 cache is faster than main memory, but not by such a factor.",
             LITTLE: f"{_numbers(wrong, right)}. The matrix is still in the L2 cache when the next launch reads it. In "
             "a program, other data would have come between.",
-            RIGHT: "For large squares it is nearly so, because they are limited by arithmetic. This shape is limited "
-            "by memory.",
+            RIGHT: "For large squares it is nearly so, because they are limited by arithmetic. Here each float of the "
+            "matrix serves a single multiplication.",
             SLOW: "Data that are in the cache already cannot be slower to get.",
         },
         wrong,

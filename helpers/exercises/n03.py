@@ -9,7 +9,7 @@ import numpy as np
 
 from gemm_kernels import get
 from gpusim import counting
-from gpusim.devices import DEFAULT, FLOAT_BYTES
+from gpusim.devices import DEFAULT, FLOAT_BYTES, WARP
 from helpers import run
 from helpers.exercises.framework import goals, slips, texts
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
@@ -131,13 +131,16 @@ def _judge_block(block: Any) -> Verdict:
     """Does the naive kernel, launched with this block, cost at most MOST_SECTORS per load request?"""
     if not isinstance(block, Sequence) or len(block) != 2 or any(not isinstance(b, int) or b < 1 for b in block):
         return Verdict(False, f"A block here is (x, y) with two whole numbers of at least 1, not {block!r}.")
-    if block[0] * block[1] < 32:
-        threads = block[0] * block[1]
-        idle = f"{theme.plural(32 - threads, 'lane')} of the warp idle"
-        return Verdict(False, f"A block of {theme.plural(threads, 'thread')} leaves {idle}: use 32 or more.")
-    if left := block[0] * block[1] % 32:
-        idle = f"{theme.plural(32 - left, 'lane')} of the block's last warp idle"
-        return Verdict(False, f"A block of {block[0] * block[1]} threads leaves {idle}: use a multiple of 32.")
+    threads, most = block[0] * block[1], DEFAULT.max_threads_per_block
+    if threads > most:
+        return Verdict(False, f"A block of {threads} threads is not launched: it has at most {most}.")
+    if left := threads % WARP:
+        warp = "the block's last warp" if threads > WARP else "the warp"
+        idle = f"{theme.plural(WARP - left, 'lane')} of {warp} idle"
+        return Verdict(
+            False,
+            f"A block of {theme.plural(threads, 'thread')} leaves {idle}: use a multiple of {WARP}, up to {most}.",
+        )
     shape = counted(NAIVE, tuple(block), WIDTH, speed_at=MEASURED_AT)
     sectors = theme.thousands(shape.sectors_per_request, 1)
     cost = f"{NAIVE.name} with block {shape.label} costs {sectors} sectors per request"
@@ -169,8 +172,9 @@ NARROW_BLOCK = ValueExercise(
     wrong=(
         WrongValue((16, 16), "16 neighbouring lanes lie along x, each in a row of its own."),
         WrongValue((8, 32), "8 neighbouring lanes lie along x, each in a row of its own."),
-        WrongValue((64, 64), "4096 threads"),
-        WrongValue((1, 8), "24\u00a0lanes of the warp idle"),
+        WrongValue((64, 64), "4096 threads is not launched: it has at most 1024"),
+        WrongValue((1, 2000), "2000 threads is not launched: it has at most 1024"),
+        WrongValue((1, 8), "24\u00a0lanes of the warp idle: use a multiple of 32"),
         WrongValue((1, 33), "31\u00a0lanes of the block's last warp idle"),
         WrongValue((1, 0), "at least 1, not (1, 0)"),
         WrongValue(32, "at least 1, not 32"),

@@ -330,8 +330,8 @@ def predict_change() -> Prediction:
             EIGHT: f"{eight.total:.0f} µs: the compiler had already put more than eight loads side by side. With its "
             f"loop for this kernel a scheduler waits {_for_global_memory(eight)} µs for global memory on average, in "
             f"place of {_for_global_memory(slow)}.",
-            SHARED_OUT: f"{mended.total:.0f} µs: 32 times as many threads, so 32 times as many loads are on the way "
-            "while each of them waits.",
+            SHARED_OUT: f"{mended.total:.0f} µs: 32 times as many threads, so that more loads are on the way while "
+            "each of them waits.",
         },
         answer=min((LARGE_BLOCKS, large), (EIGHT, eight), (SHARED_OUT, mended), key=lambda pair: pair[1].total)[0],
         picture=_drawn_changes,

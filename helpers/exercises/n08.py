@@ -203,7 +203,8 @@ TWO_GROUPS = Blank(
         Wrong("neighbours", "The two groups of a thread lie side by side, so lanes begin eight floats apart, and lane "
               "4 is back at the banks of lane 0."),
         Wrong("groups_overlap", "The right group of a thread is the left group of its neighbour: columns are "
-              "computed twice, and others never. It begins half a tile further, at left + BN / 2."),
+              "computed twice, and others never. It begins half a tile further, at left + BN / 2.",
+              text=r"right = .*(?:left|threadIdx)"),
         Wrong("halves", "A group has four columns: the left group of thread x begins at column x * 4."),
         Wrong("left_twice", "The floats b[4] to b[7] are taken from the left group again.", text=r"\[left \+"),
         Wrong("b_side_by_side", "The floats b[4] to b[7] are those beside the left group; they must come from the "

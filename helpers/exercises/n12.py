@@ -181,6 +181,10 @@ SOLVED = Version(
 )
 _TURN = ("range(4) if y % 2 else range(3, -1, -1)", "range(3, -1, -1) if y % 2 else range(4)")
 _COLUMNS = "for y in range(8):\n        columns = range(4) if y % 2 else range(3, -1, -1)  # the first row backwards\n"
+_ALONG_COLUMNS = (
+    "Back and forth along the columns keeps a factor at the turn, but within a column a changes its bank with every "
+    "row, and the sum does not."
+)
 MISTAKES: tuple[tuple[Version, str], ...] = tuple(
     (SOLVED.replace(name, *changes), because)
     for name, changes, because in (
@@ -193,9 +197,9 @@ MISTAKES: tuple[tuple[Version, str], ...] = tuple(
          "Down a column b is at hand, and a and the sum are read: from one bank in every other row, from both in the "
          "rest, so that one bank never catches up."),
         ("columns_turned", [(_COLUMNS, "for x in range(4):\n        rows = range(7, -1, -1) if x % 2 else range(8)\n"),
-                            ("(y, x) for x in columns", "(y, x) for y in rows")],
-         "Back and forth along the columns keeps a factor at the turn, but within a column a changes its bank with "
-         "every row, and the sum does not."),
+                            ("(y, x) for x in columns", "(y, x) for y in rows")], _ALONG_COLUMNS),
+        ("columns_from_below", [(_COLUMNS, "for x in range(4):\n        rows = range(8)[:: 1 if x % 2 else -1]\n"),
+                                ("(y, x) for x in columns", "(y, x) for y in rows")], _ALONG_COLUMNS),
         ("even_columns_first", [("range(4) if y % 2 else range(3, -1, -1)", "(0, 2, 1, 3)")],
          "Columns 0 and 2 are both even: two FMAs in a row ask the same bank twice, and so do columns 1 and 3."),
         ("even_rows_first", [("for y in range(8)", "for y in (0, 2, 4, 6, 1, 3, 5, 7)"), ("y % 2", "y // 2 % 2")],

@@ -62,7 +62,9 @@ def check_configuration(**params: int) -> Verdict:
     )
     sentence += f"limited by {prediction.limiter}."
     if prediction.spills:
-        return Verdict(False, f"{sentence} Registers spill: smaller patches need fewer.")
+        capped = f"BLOCKS = {kernel.params['BLOCKS']} leaves a thread at most {prediction.registers} of them, and "
+        capped *= kernel.params["BLOCKS"] > 1
+        return Verdict(False, f"{sentence} Registers spill: {capped}smaller patches need fewer.")
     if prediction.occupancy < OCCUPANCY:
         taken = run.compiled(kernel, DEVICE.arch)
         fits = occupancy(DEVICE, kernel.threads, taken.registers, kernel.shared_bytes).fraction
@@ -193,12 +195,15 @@ KEEP_MISTAKES: tuple[tuple[Version, str], ...] = tuple(
         ("more_than_60", [(">= 0.6", "> 0.6")], "Exactly 60 % of the places are enough."),
         ("one_turn", [("0.6 * turns * sms", "0.6 * sms")],
          "You compare with the places of a single turn: each turn has as many places as there are SMs."),
+        ("last_turn", [("tiles >= 0.6 * turns * sms", "tiles % sms >= 0.6 * sms")],
+         "You look at the last turn alone: the places of all turns together count."),
         ("one_warp", [("2 <= warps", "1 <= warps")], "A block with a single warp is to be dropped."),
         ("fewer_than_16", [("<= 16", "< 16")], "A block of exactly 16 warps is to be kept."),
         ("fewer_than_128", [("<= 128", "< 128")], "Exactly 128 sums are allowed."),
         ("any_warps", [("2 <= warps <= 16 and ", "")], "The number of warps is not asked for."),
         ("any_sums", [("sums <= 128 and ", "")],
-         "However many sums a thread has, your function keeps it: they are TM · TN, and more than 128 spill."),
+         "However many sums a thread has, your function keeps it: they are TM · TN, and more than 128 leave few "
+         "registers for anything else."),
         ("sides_added", [('params["WM"] * (', 'params["WM"] + (')],
          "The warps of a block stand in rows and columns: multiply the two quotients."),
         ("threads", [('params["BM"] // params["WM"] * (params["BN"] // params["WN"])',
@@ -398,8 +403,9 @@ FIRST: Setting = (32, 64, 8, 8, 4)  # 4 rows of 16 patches, so 64 threads
 # 48 threads and patches that no power of two divides; 1024 threads, the most, 32 patches in a row; tiles of 16 k.
 OTHERS: tuple[Setting, ...] = ((18, 80, 8, 6, 5), (128, 128, 8, 4, 4), (32, 64, 16, 8, 4))
 IMPOSSIBLE: dict[Setting, str] = {
-    (32, 64, 8, 6, 4): "patches of 6 rows do not fill 32",
-    (32, 64, 8, 8, 5): "patches of 5 columns do not fill 64",
+    # The elements of these tiles are a multiple of a patch's, so that a rule about areas alone lets them pass.
+    (36, 64, 8, 8, 4): "patches of 8 rows do not fill 36",
+    (32, 60, 8, 8, 8): "patches of 8 columns do not fill 60",
     (256, 256, 8, 4, 4): "its block would have 4096 threads, and 1024 are the most",
 }
 
@@ -420,8 +426,9 @@ TUNABLE = Blank(
         Wrong("no_limit", "A third rule is missing: a tile of 256 × 256 in patches of 4 × 4 has 4096 threads, and a "
               "block has at most 1024."),
         Wrong("sixty_four", "The number of threads is still that of one setting: it follows from the parameters, "
-              "(BM / TM) * (BN / TN)."),
-        Wrong("rows_of_sixteen", "A row of patches has BN / TN of them; 16 is right for some settings only."),
+              "(BM / TM) * (BN / TN).", text=r"\b64\b"),
+        Wrong("rows_of_sixteen", "A row of patches has BN / TN of them; 16 is right for some settings only.",
+              text=r"\b16\b"),
         Wrong("patches_down", "A row of patches has BN / TN of them, not BM / TM."),
         Wrong("not_scaled", "Patches begin TM rows and TN columns apart, not one."),
         Wrong("one_barrier", "A warp that is done loads the next tiles while others still read these: a barrier "

@@ -25,7 +25,6 @@ from helpers.recordings.measurement import MEASURED
 # The last kernel of each format whose A and B tensor cores take: (title, kernel, operands).
 _LAST = (("BF16", "mma_autotuned", "bf16"), ("FP16", "mma_autotuned", "f16"), ("TF32", "tf32", "f32"),
          ("INT8", "int8", "s8"))  # fmt: skip
-_LDSM = "smsp__sass_l1tex_data_{}_mem_shared_op_ldsm.sum"
 
 
 @dataclass(frozen=True)
@@ -170,7 +169,8 @@ def sums_of_four(start: float, product: float) -> tuple[float, float, float]:
 
 
 def counted(names: Sequence[str], size: int = 128) -> tuple[tuple[str, ...], ...]:
-    """A row of counters for each kernel of the ladder of tensor cores, simulated."""
+    """A row of counters for each kernel of the ladder of tensor cores, simulated: requests that load from shared
+    memory, one by one and by ldmatrix, the wavefronts of both and how many of these conflicts cost, and HMMA."""
     rows = []
     for name in names:
         kernel = tensor.get(name)
@@ -183,11 +183,15 @@ def counted(names: Sequence[str], size: int = 128) -> tuple[tuple[str, ...], ...
         with gpusim.record() as recording:
             module.get_function(kernel.entry)(kernel.grid(size, size), kernel.block, arguments)
         counters = recording.counters
+        taken, needed = (
+            sum(recording.total(what, "shared", op) for op in ("ld", "ldsm"))
+            for what in ("wavefronts", "ideal_wavefronts")
+        )
         numbers_of = [
             counters["smsp__sass_inst_executed_op_shared_ld.sum"],
             counters["smsp__sass_inst_executed_op_ldsm.sum"],
-            counters[_LDSM.format("pipe_lsu_wavefronts")],
-            counters[_LDSM.format("bank_conflicts_pipe_lsu")],
+            taken,
+            taken - needed,
             counters["smsp__inst_executed_pipe_tensor_op_hmma.sum"],
         ]
         rows.append((kernel.name, *(f"{number:,}".replace(",", " ") for number in numbers_of)))

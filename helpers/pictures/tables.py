@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,6 +19,7 @@ _CELL = "padding: 3px 14px; text-align: right; font-variant-numeric: tabular-num
 _WORDS = "padding: 3px 14px; text-align: left;"
 _SENTENCES = f"{_WORDS} min-width: 14em;"  # on a narrow page the table scrolls before these are a word wide
 _LONG = 48  # characters of a sentence
+_SHAPE = re.compile(r"(?<=\d) × (?=[\d(])")  # 4096 × 512 in a line of its own even where the page is narrow
 _MARK = f"color: color-mix(in srgb, {theme.TROUBLE} 75%, currentcolor); font-weight: bold;"
 _RULE = f"border-top: 2px solid {theme.WASTE};"
 
@@ -65,7 +67,8 @@ class Table:
         for column, cell in enumerate(self.rows[number]):
             mark = _MARK if (number, column) in self.marked else ""
             rule = _RULE if number in self.begins else ""
-            cells.append(f'<td style="{self._style(column)}{mark}{rule}">{html.escape(cell)}</td>')
+            shown = _SHAPE.sub("\u00a0×\u00a0", html.escape(cell))
+            cells.append(f'<td style="{self._style(column)}{mark}{rule}">{shown}</td>')
         return "".join(cells)
 
     def _style(self, column: int) -> str:

@@ -7,6 +7,8 @@ import re
 import pytest
 
 from helpers import exercises
+from helpers.exercises.framework import exercise, judge
+from helpers.run import simulated
 
 UNMERGED = exercises.get("unmerged_lanes")
 ROW, COLUMN = "lane / 4 % 4 ^ (lane ^ lane / 2) % 2", "lane % 4 + lane / 16 * 4"
@@ -36,6 +38,16 @@ def test_unforeseen_map_is_answered_by_its_merged_load_and_lanes(row, column, la
     assert lanes_said.startswith(f"{lanes}: each lane i of them reads what lane i ^ {partner} reads.")
 
 
+def test_padding_that_saves_wavefronts_is_no_waste():
+    padded, deep = (UNMERGED.solved.replace("As[BK][BM]", room) for room in ("As[BK][BM + 4]", "As[BK + 1][BM]"))
+    own, wasteful, course = (
+        judge.measured(simulated(source, UNMERGED.problem.entry), UNMERGED.problem, UNMERGED.judged)
+        for source in (padded, deep, UNMERGED.solved)
+    )
+    assert exercise._more_shared(own, course) == ""
+    assert "takes 4\u202f352 bytes of shared memory" in exercise._more_shared(wasteful, course)
+
+
 def test_any_map_without_a_merged_load_is_accepted():
     assert UNMERGED.check(with_map("lane % 4", "(lane / 4 + lane % 4) % 8")).passed is True
 
@@ -53,3 +65,9 @@ def test_any_map_without_a_merged_load_is_accepted():
 def test_unforeseen_order_is_answered_by_the_bank_that_stops_it(order, asked):
     verdict = exercises.get("fma_order").check(lambda: order)
     assert verdict.passed is False and re.search(f"Why: {asked}", verdict.sentence)
+
+
+@pytest.mark.parametrize("first", [1, -1])
+def test_columns_back_and_forth_are_named_from_either_end(first):
+    order = [(y, x) for x in range(4) for y in range(8)[:: -first if x % 2 else first]]
+    assert "Why: Back and forth along the columns" in exercises.get("fma_order").check(lambda: order).sentence

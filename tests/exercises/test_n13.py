@@ -3,7 +3,9 @@
 import pytest
 
 from helpers.exercises import n13
+from helpers.exercises.framework import exercise, judge
 from helpers.pictures.tuning import facts as landscape
+from helpers.run import simulated
 
 
 def test_the_predicted_share_is_that_of_the_counted_space():
@@ -19,6 +21,8 @@ def test_the_predicted_share_is_that_of_the_counted_space():
         ({"WN": 32}, True, "the compiler takes 128 registers, not 136: 25.0%"),
         ({"BN": 256, "BK": 8, "TM": 16}, False, "25% of the warps are wanted"),
         ({"WN": 32, "BLOCKS": 2}, True, "25.0% of the warps"),
+        ({"WN": 32, "BLOCKS": 3}, False, "spill: BLOCKS = 3 leaves a thread at most 80 of them"),
+        ({"BM": 256, "BN": 64, "BK": 8, "WM": 128, "TM": 16, "TN": 16}, False, "Registers spill: smaller patches"),
         ({"WM": 48}, False, "multiple of WM"),
         ({"BM": 64, "BN": 64, "WM": 16, "WN": 32, "TM": 4, "TN": 4, "BLOCKS": 3}, True, "Legal"),
     ],
@@ -27,3 +31,21 @@ def test_configuration_gets_its_broken_rule_or_its_prediction(changed, passed, s
     verdict = n13.check_configuration(**{**n13.START, **changed})
     assert verdict.passed is passed
     assert sentence in verdict.sentence
+
+
+def test_a_wide_load_is_not_called_scattered():
+    line = (
+        "for (int i = thread; i < BK * BN; i += THREADS) Bs[i / BN][i % BN] = B[(k0 + i / BN) * N + tile_col + i % BN]"
+    )
+    wide = line.replace("i = thread", "i = 4 * thread").replace("+= THREADS", "+= 4 * THREADS")
+    wide = wide.replace("Bs[", "(float4 &)Bs[").replace("= B[", "= (const float4 &)B[")
+    scattered = line.replace("[i / BN][i % BN]", "[i % BK][i / BK]")
+    scattered = scattered.replace("i / BN) * N", "i % BK) * N").replace("i % BN]", "i / BK]")
+    problem, course = n13.TUNABLE.problem, n13.TUNABLE.solved
+    assert line in course
+    solved, by_four, down = (
+        judge.measured(simulated(course.replace(line, loop), problem.entry), problem, n13.TUNABLE.judged)
+        for loop in (line, wide, scattered)
+    )
+    assert exercise._scattered(by_four, solved) == ""
+    assert "a load request to B fetches" in exercise._scattered(down, solved)

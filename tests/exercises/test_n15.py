@@ -5,6 +5,7 @@ import pytest
 
 from helpers.exercises import get
 from helpers.exercises.framework import kept, trial
+from helpers.pictures import precisions
 from helpers.pictures.bank_board.facts import shared_accesses
 from helpers.run import simulated
 
@@ -12,6 +13,15 @@ from helpers.run import simulated
 @pytest.fixture(autouse=True)
 def folder_of_a_learner(tmp_path, monkeypatch):
     monkeypatch.setenv(kept.ENVIRONMENT_VARIABLE, str(tmp_path))
+
+
+def test_loads_by_hand_wait_at_the_banks_as_long_as_ldmatrix():
+    by_hand, ldmatrix = (
+        [int(number.replace(" ", "")) for number in row[1:]]
+        for row in precisions.counted(("mma_tiled", "ldmatrix"), 32)
+    )
+    assert by_hand[:4] == [512, 0, 2048, 2048 - 512]
+    assert ldmatrix[:4] == [0, 96, 2048, 2048 - 4 * 96]
 
 
 def test_one_warp_needs_a_barrier_before_fragments_alone():

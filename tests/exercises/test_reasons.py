@@ -1,12 +1,13 @@
 """A reason is proven by the text or by what a kernel does on matrices that say where each number comes from."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from helpers import exercises
-from helpers.exercises.framework import contents, products, reasons, text_slips
+from helpers.exercises.framework import contents, overall, products, reasons, text_slips
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.probes import CannotProbe, Probe
 from helpers.exercises.framework.problems import Case
@@ -49,6 +50,7 @@ def test_a_right_kernel_takes_each_k_once_and_its_own_row():
         ("C[row * N + col]", "C[row * N + (col ^ 8)]", "what is in C[0, 0] is the value of C[0, 8]"),
         ("C[row * N + col]", "if (col < 8) C[row * N + (col ^ 4)]", "All wrong elements that are stored hold the sum"),
         ("sum += ", "sum = (k == 5 ? 0 : sum) + ", "lacks the products with k = 0 to 4"),
+        ("sum += ", "if (row < 5) sum += ", "Every wrong element has none of its products."),
     ],
 )
 def test_products_that_are_wrong_are_named_as_a_set(before, after, reason):
@@ -121,6 +123,10 @@ def test_what_only_looks_like_a_slip_is_left_alone(line):
         ("beta", "alpha * sum + beta * old", "alpha * sum + beta * sum", "C becomes alpha * sum + beta * sum"),
         ("two_tiles", "As[y][k]", "As[y][k + half * T]", "`k + half * T` is 16 for thread (0, 15)"),
         ("scale", "+ threadIdx.x", "+ threadIdx.y", "this launch has threads and blocks along x alone"),
+        ("flat_block", "threadIdx.x / 16", "threadIdx.y", "the blocks of this launch have threads along x alone"),
+        ("group_scales", "row >= M || col >= N", "row >= M && col >= N", "with `if (row >= M || col >= N || group"),
+        ("two_groups", "right = left + BN / 2", "right = BN / 2", "no thread stores columns 36 to 63"),
+        ("histogram", "mine[x[i]], 1", "mine[i], 1", "Its bin is the number itself, x[i]."),
         ("naive", "k < K; ++k", "k > K; ++k", "The loop in line 9 is never entered: k begins at 0, and `k > K`"),
         ("naive", "sum += A", "sum + A", "and does nothing with it: sum stays what it was"),
         ("add_scaled", "C[index] = ", "float C = ", "Line 7 declares another C"),
@@ -181,6 +187,41 @@ def test_a_known_slip_is_not_named_where_its_line_is_right():
     exercise = exercises.get("two_groups")  # as if b[4 + j] came from the left group: the numbers are the same
     verdict = exercise.check(exercise.solved.replace("= sums[i][4 + j]", "= sums[i][j]"))
     assert "are taken from the left group" not in verdict.sentence and "value of C[0, 0]" in verdict.sentence
+
+
+@pytest.mark.parametrize(
+    ("index", "asked"),
+    [("threadIdx.y * blockDim.x + threadIdx.x", "k < K"), ("threadIdx.x", "threadIdx.y == 0 && k < K")],
+)
+def test_an_index_that_suits_every_launch_is_not_the_cause(index, asked):
+    flat = exercises.get("flat_block")
+    source = flat.solved.replace("threadIdx.x / 16", f"({index}) / 16").replace("k < K", asked.replace("K", "K - 1"))
+    sentence = flat.check(source).sentence
+    assert "threads along" not in sentence and "The last product, k = K − 1, is missing" in sentence, sentence
+
+
+def test_a_loop_in_steps_of_the_launch_is_not_the_cause():
+    exercise = exercises.get("add_scaled")
+    loop = "for (int i = index; i < N; i += gridDim.x * blockDim.x) C[i] = c * A[i]"
+    source = exercise.solved.replace("if (index < N) C[index] = c * A[index]", loop).replace("B[index]", "B[i]")
+    sentence = exercise.check(source.replace("threadIdx.x;", "threadIdx.x + 1;")).sentence
+    assert "needs no loop" not in sentence and "threadIdx.x;` in its place" in sentence, sentence
+
+
+@pytest.mark.parametrize("guard", ["if (!(row < M && col < N)) return;", "if (row >= M && col >= N) return;"])
+def test_a_condition_behind_the_access_is_not_the_cause(guard):
+    exercise = exercises.get("tile_edges")
+    source = exercise.solved.replace("if (row >= M || col >= N) return;", guard)
+    source = source.replace("if (row < M && k0 + x < K) As", "if (k0 + x < K) As")
+    sentence = exercise.check(source).sentence
+    assert "so it goes on" not in sentence and "`row` is 19, and A has 19 rows" in sentence, sentence
+
+
+def test_an_array_does_not_overlap_itself():
+    exercise = exercises.get("room_at_launch")
+    source = exercise.solved.replace("float *As = room;", "float *As = &room[0];").replace("float sum", "int sum")
+    sentence = exercise.check(source).sentence
+    assert "overlap" not in sentence and "The sum is an int" in sentence, sentence
 
 
 def test_what_no_thread_stores_is_named_in_the_tile():
@@ -268,3 +309,54 @@ def test_picture_of_another_launch_than_the_failed_is_not_drawn():
         "Bs[k][x];\n        __syncthreads();\n    }", "Bs[k][x];\n    }\n    __syncthreads();"
     )
     assert late != barriers.solved and not barriers.check(late).alone  # there the picture is of the race
+
+
+def test_a_length_is_named_only_where_the_text_has_it():
+    exercise = exercises.get("room_at_launch")  # in the case that fails first, M is T
+    verdict = exercise.check(exercise.solved.replace("B[(k0 + y) * N + col]", "B[(k0 + y) * T + col]"))
+    assert "rows were M" not in verdict.sentence and "`B[(k0 + y) * N + col]` in its place" in verdict.sentence
+
+
+def test_names_that_changed_places_get_one_advice():
+    exercise = exercises.get("coalesced")
+    row, col = (f"blockIdx.{axis} * blockDim.{axis} + threadIdx.{axis}" for axis in "yx")
+    source = exercise.solved.replace(row, "·").replace(col, row).replace("·", col)
+    sentence = exercise.check(source.replace("C[row * N + col]", "C[col * N + row]")).sentence
+    assert "row and col have changed places" in sentence
+    assert "It counts the columns.\n" in sentence and "needed in its place" not in sentence
+
+
+def test_a_gap_that_was_overwritten_is_no_difference_of_0():
+    due = np.where(np.arange(24) % 4 == 3, np.nan, np.arange(24.0))
+    problem = SimpleNamespace(output="C", prepare=lambda case: SimpleNamespace(grid=(2,)))
+
+    def said(output):
+        outcome = SimpleNamespace(expected=due, output=output, case=None, report=SimpleNamespace(findings=()))
+        return overall.factor_or_constant(
+            SimpleNamespace(problem=problem, examination=SimpleNamespace(outcomes=[outcome]))
+        )
+
+    assert said(np.where(np.isnan(due), 0.0, due)) == ""
+    assert said(due + 2) == "Every element of C is 2 more than it should be."
+
+
+def test_0_is_the_value_of_no_element_in_particular():
+    expected = np.where(np.arange(64) % 4 == 3, 0.0, np.arange(1.0, 65)).reshape(8, 8)
+
+    def said(output):
+        failure = SimpleNamespace(
+            output=output, expected=expected, wrong=output != expected, report=SimpleNamespace(findings=())
+        )
+        return reasons.of_another_element(
+            SimpleNamespace(failure=failure, problem=SimpleNamespace(output="C", index=lambda cell: cell))
+        )
+
+    assert said(np.where(expected % 4 == 1, 0.0, expected)) == ""
+    turned = expected.T.copy()
+    assert said(np.where(expected * turned > 0, turned, expected)).startswith("C[0, 1] holds the value of C[1, 0]")
+
+
+def test_what_threads_add_together_is_not_to_be_replaced():
+    exercise = exercises.get("naive")
+    verdict = exercise.check(exercise.solved.replace("C[row * N + col] = sum", "atomicAdd(&C[row * N + col], sum)"))
+    assert "adds to C, and before the launch C is NaN.\n" in verdict.sentence + "\n"

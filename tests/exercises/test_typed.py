@@ -17,6 +17,11 @@ def test_every_typed_answer_changes_a_solution():
     assert len(SLIPS) >= 400 and len(RIGHT) >= 150
 
 
+def test_the_pattern_of_a_slip_matches_no_other_answer():
+    vague = [f"{slip.says!r} finds {slip.vague!r} anywhere: {slip}" for slip in SLIPS if slip.vague]
+    assert not vague, "\n".join(vague)
+
+
 @pytest.mark.parametrize("answer", SOME, ids=str)
 def test_a_typed_slip_is_answered_with_its_cause(answer):
     verdict = answer.check()

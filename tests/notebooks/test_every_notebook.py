@@ -2,6 +2,7 @@
 
 import ast
 import re
+import symtable
 
 import pytest
 from nbformat import NotebookNode
@@ -249,6 +250,28 @@ def test_visible_code_uses_no_name_defined_in_folded_code_only(number):
         else:
             assert used & folded - seen - defined == set(), cell.source
             seen |= defined
+
+
+def read_and_bound(table: symtable.SymbolTable) -> tuple[set[str], set[str]]:
+    """The names that a cell takes from other cells, and those that it leaves to them."""
+    bound = {symbol.get_name() for symbol in table.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
+    inner, read = [table], set()
+    while inner:
+        scope = inner.pop()
+        symbols = [symbol for symbol in scope.get_symbols() if symbol.is_referenced() and symbol.is_global()]
+        read |= {symbol.get_name() for symbol in symbols}
+        inner += scope.get_children()
+    return read - bound, bound
+
+
+@pytest.mark.parametrize("number", [number for number in NUMBERS if number != "00"])  # its last step frees the arrays
+def test_a_cell_can_be_run_again_after_later_ones(number):
+    code = [cell.source for cell in cells(number) if cell.cell_type == "code" and not cell.source.startswith("%%")]
+    names = [read_and_bound(symtable.symtable(source, "cell", "exec")) for source in code]
+    later: set[str] = set()
+    for source, (read, bound) in reversed(list(zip(code, names, strict=True))):
+        assert read & later == set(), source
+        later |= bound
 
 
 LIVE = re.compile(r"\bmeasure\.performance\(|\bpairs\.speeds\(|\bcourse\.way\(")

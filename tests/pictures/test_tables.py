@@ -28,6 +28,12 @@ def test_a_column_of_sentences_is_never_a_word_wide():
     assert ["min-width: 14em" in cell for cell in cells] == [False, True, False]
 
 
+def test_a_shape_is_not_broken_into_lines():
+    table = Table(("shape", "what"), (("2 × (64 × 32)", "M × N"),), "")
+    assert "2\u00a0×\u00a0(64\u00a0×\u00a032)" in table.html() and "M × N" in table.html()
+    assert "2 × (64 × 32)" in table.text()
+
+
 def test_threads_of_a_later_warp_are_counted_on():
     rows = address_rows(store(14, 16, 1024, warp=7), (16, 16), 1024)
     assert (rows[0].thread, rows[31].thread) == ((0, 14), (15, 15))

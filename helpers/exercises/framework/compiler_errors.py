@@ -387,7 +387,8 @@ _SHARED_ARRAY = re.compile(
 def _sized_at_launch(message: str, source: str, solution: str) -> str:
     """That an array in shared memory has no size, or one that the compiler does not know."""
     text = text_slips.without_comments(source)
-    for match in _SHARED_ARRAY.finditer(text):
+    arrays = list(_SHARED_ARRAY.finditer(text))
+    for match in arrays:
         line, kind = line_of(text, match.start()), match["type"]
         name = re.match(r"\w+", match["arrays"])[0]  # type: ignore[index]
         sizes = " ".join(re.findall(r"\[([^][]*)\]", match["arrays"])).strip()
@@ -402,10 +403,17 @@ def _sized_at_launch(message: str, source: str, solution: str) -> str:
             )
         late = [part for part in re.findall(r"[A-Za-z_]\w*", sizes) if _is_of_launch(text, part)]
         if late and (match["extern"] or "extern __shared__" in solution):
-            return (
-                f"{late[0]} is known at the launch alone, and so is the size of {name}: the launch gives the memory. "
-                f"Then extern stands before the array, and no size behind it: {unsized}"
+            known = (
+                f"{late[0]} is known at the launch alone, and so is the size of {name}: the launch gives the memory."
             )
+            if whole := next(
+                (other["arrays"].split("[")[0] for other in arrays if other["extern"] and other != match), ""
+            ):
+                return f"{known} {whole} is all of it: let {name} be a pointer behind the elements of {whole}."
+            declared = dict.fromkeys(re.findall(r"\w+(?=\s*\[)", ", ".join(other["arrays"] for other in arrays)))
+            others = [other for other in declared if other != name]
+            pointer = f" It is all of that memory: let {others[0]} be a pointer behind its elements." if others else ""
+            return f"{known} Then extern stands before the array, and no size behind it: {unsized}{pointer}"
         if late and "constant value" in message:
             return (
                 f"{late[0]} is known at the launch alone, and the size of {name} must be known when the kernel is "
@@ -433,7 +441,7 @@ def _comment_in_formula(message: str, source: str) -> str:
     known = "// begins a comment" in message
     for number, line in enumerate(source.splitlines(), 1):
         code, slashes, rest = line.partition("//")
-        if slashes and re.search(r"[\w)\]]\s*$", code) and re.match(r"\s*[\w(][^;]*;\s*$", rest) and "=" in code:
+        if slashes and re.search(r"[\w)\]]\s*$", code) and re.match(r"\s*[\w(][^;]*;[;\s]*$", rest) and "=" in code:
             unread = f"in line {number} is not read."
             if known:
                 return f"What follows // {unread}"

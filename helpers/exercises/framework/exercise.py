@@ -260,7 +260,10 @@ class KernelExercise(Exercise):
             if named := judge.library_slips(examination.outcomes, self.problem) or self._proven(examination, source):
                 return named
             observed = (reasons.of(*asked) if numbers else ()) or reasons.of(*asked, reasons.LAST)
-        return (*observed, *self._repaired(examination, source)) or reasons.of_others(*asked)
+        repaired = self._repaired(examination, source)
+        if any(repairs.TRADED in sentence for sentence in repaired):  # one advice: with both, nothing would change
+            observed = tuple(map(reasons.without_advice, observed))
+        return (*observed, *repaired) or reasons.of_others(*asked)
 
     def _stored_by_many(self, examination: Examination) -> tuple[str, ...]:
         """That many threads of a right kernel store the same element, where those of the course's solution do not."""
@@ -381,8 +384,12 @@ class KernelExercise(Exercise):
         return [line for line in solved if due[repairs.code(line)]]
 
     def _fits(self, known: Wrong, source: str) -> bool:
-        """Whether a source has the code that the reason for a known wrong solution speaks of."""
-        return re.search(known.text, "\n".join(code_of(source))) is not None
+        """Whether a source has the code that the reason for a known wrong solution speaks of: what it shall have, and
+        the comparison which it says is the wrong one."""
+        text = "\n".join(code_of(source))
+        compared = _NOT_THIS.search(known.because)
+        has_it = compared is None or re.search(rf"(?<![-<>=]){compared[1]}(?![<>=(])", text) is not None
+        return has_it and re.search(known.text, text) is not None
 
     def solution(self) -> Diff:
         """What changes from the starter to the solution."""
@@ -392,6 +399,9 @@ class KernelExercise(Exercise):
         """The notebook cells in which the exercise is solved."""
         head = f'{self.name} = exercises.get("{self.name}")\n{self.name}'
         return head, f"%%cuda {self.name}{self.starter}".rstrip("\n"), f"{self.name}.hint()"
+
+
+_NOT_THIS = re.compile(r"\bnot (?:by |with )?([<>]=?)(?=[.,;:]?(?:\s|$))")  # ">=, not >."
 
 
 @contextmanager
@@ -408,13 +418,14 @@ MANY_SECTORS = 1.5  # times as many as the course's solution needs for a request
 
 
 def _scattered(own: Judged, course: Judged) -> str:
-    """Which array a right kernel loads in many more sectors per request than the course's solution does; "" if none."""
+    """Which array a right kernel loads in many more sectors per request than the course's solution does, and in more of
+    them in all; "" if none."""
     for mine, theirs in zip(own.kernel.compiled.parameters, course.kernel.compiled.parameters, strict=False):
-        sectors = [_sectors(judged.recording, parameter.name) for judged, parameter in ((own, mine), (course, theirs))]
-        if sectors[0] > MANY_SECTORS * sectors[1] > 0:
+        both = [_sectors(judged.recording, parameter.name) for judged, parameter in ((own, mine), (course, theirs))]
+        (in_all, sectors), (due_in_all, due) = both
+        if in_all > due_in_all and sectors > MANY_SECTORS * due > 0:  # a wide load takes more, and fewer take less
             return (
-                f"Right, but a load request to {mine.name} fetches {sectors[0]:.1f} sectors on average, where "
-                f"{sectors[1]:.1f} "
+                f"Right, but a load request to {mine.name} fetches {sectors:.1f} sectors on average, where {due:.1f} "
                 "would do: threads that are neighbours do not read neighbours."
             )
     return ""
@@ -440,9 +451,11 @@ def _in_conflict(own: Judged, course: Judged) -> str:
 
 
 def _more_shared(own: Judged, course: Judged) -> str:
-    """That a block of a right kernel takes more shared memory than one of the course's solution; "" if it does not."""
+    """That a block of a right kernel takes more shared memory than one of the course's solution, and gains nothing by
+    it; "" if it does not, or if padding saves wavefronts."""
     mine, due = (judged.kernel.shared_size_bytes + judged.shared_bytes for judged in (own, course))
-    if mine <= due:
+    served, served_there = (judged.recording.total("wavefronts", "shared") for judged in (own, course))
+    if mine <= due or served < served_there:
         return ""
     mine_alone = own.kernel.shared_size_bytes - course.kernel.shared_size_bytes
     beside = f": {theme.thousands(mine_alone)} of its own beside the room of the launch" if own.shared_bytes else ""
@@ -479,10 +492,10 @@ def _stores_per_element(judged: Judged) -> float:
     return len(places) / max(1, len(np.unique(places)))
 
 
-def _sectors(recording: Recording, array: str) -> float:
-    return recording.total("sectors", "global", "ld", array) / max(
-        1, recording.total("requests", "global", "ld", array)
-    )
+def _sectors(recording: Recording, array: str) -> tuple[float, float]:
+    """What loads from an array fetch, in all and for each request."""
+    in_all, requests = (recording.total(what, "global", "ld", array) for what in ("sectors", "requests"))
+    return in_all, in_all / max(1, requests)
 
 
 def _more_barriers(own: Judged, course: Judged) -> str:

@@ -167,8 +167,12 @@ def _most_conflicts(j: Judged, op: str | None) -> str:
         return ""
     met = _lanes_that_meet(worst.address // FLOAT_BYTES, worst.active, WARP * FLOAT_BYTES // worst.width)
     apart = f" The words of lanes {met[0]} and {met[1]} lie {met[2]} apart, a multiple of 32." if met else ""
+    text = next((row.text for row in j.recording.by_line() if row.line == line), "")
+    of_loop = re.match(r"\s*(for|while)\s*\([^\[\]]*\)\s*{?\s*$", text)  # to which compilers count merged stores
+    where = "" if of_loop else f"In line {line} "
+    lanes = f"{where}lanes want different words of one bank"
     return (
-        f"In line {line} lanes want different words of one bank: a request of warp 0 takes {worst.wavefronts} "
+        f"{lanes[0].upper()}{lanes[1:]}: a request of warp 0 takes {worst.wavefronts} "
         f"wavefronts where {worst.needed} would do.{apart}"
     )
 

@@ -151,9 +151,14 @@ def _examined(source: str, problem: Problem, goals: Sequence[Goal], judged: Case
     except SimulatorError as error:
         return Examination(kernel, tuple(outcomes), message=str(error))
     measures = tuple(goal.measure(launch) for goal in goals)
-    missed = (goal for goal, value in zip(goals, measures, strict=True) if not goal.reached(value))
-    explained = tuple(filter(None, (goal.explain(launch) for goal in missed)))
+    explained = _explained(launch, goals, measures)
     return Examination(kernel, tuple(outcomes), measures, _traffic(launch, goals), explained=explained)
+
+
+def _explained(launch: Judged, goals: tuple[Goal, ...], measures: tuple[float, ...]) -> tuple[str, ...]:
+    """Why goals are not reached, as far as they can tell."""
+    missed = (goal for goal, value in zip(goals, measures, strict=True) if not goal.reached(value))
+    return tuple(filter(None, (goal.explain(launch) for goal in missed)))
 
 
 def measured(kernel: Kernel, problem: Problem, judged: Case | None) -> Judged:
@@ -236,7 +241,8 @@ def _reproduces(outcome: Outcome, result: np.ndarray | None) -> bool:
 def does_the_same(
     source: str, examination: Examination, problem: Problem, goals: tuple[Goal, ...], judged: Case | None
 ) -> bool:
-    """Whether a known wrong source has the very outcomes and measures that were found."""
+    """Whether a known wrong source has the very outcomes and measures that were found, and its missed goals can tell as
+    much about it."""
     # Small cases first: one launch tells most sources apart. A single element tells little.
     outcomes = sorted(
         examination.outcomes, key=lambda outcome: (outcome.passed, outcome.expected.size < 2, outcome.expected.size)
@@ -248,9 +254,14 @@ def does_the_same(
         if not examination.measures:
             return True
         # What a launch asked of memory is known at once; a goal may take launches of its own.
-        return _traffic(known_launch(kernel, problem, judged), goals) == examination.traffic and all(
-            _known_measure(kernel, problem, judged, goal) == value
-            for goal, value in zip(goals, examination.measures, strict=True)
+        launch, measures = known_launch(kernel, problem, judged), examination.measures
+        return (
+            _traffic(launch, goals) == examination.traffic
+            and all(
+                _known_measure(kernel, problem, judged, goal) == value
+                for goal, value in zip(goals, measures, strict=True)
+            )
+            and len(_explained(launch, goals, measures)) == len(examination.explained)
         )
     except (CompileError, SimulatorError):
         return False

@@ -46,6 +46,8 @@ def factor_or_constant(facts: Facts) -> str:
         return ""
     name = facts.problem.output
     more = np.unique(left - due)
+    if not more.any():  # then what should keep its old value is wrong
+        return ""
     if len(more) == 1:
         return f"Every element of {name} is {abs(more[0]):g} {'more' if more[0] > 0 else 'less'} than it should be."
     some = due != 0

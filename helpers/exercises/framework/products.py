@@ -263,6 +263,8 @@ def _missing(uses: np.ndarray, first: tuple[int, ...], K: int, tiles: Tiles, sam
     """Products that are not there, or there more than once: as sets of k, and of tiles where those are whole."""
     where = "Every wrong element" if same else f"C[{first[0]}, {first[1]}]"
     missing, often = np.flatnonzero(uses == 0), np.flatnonzero(uses > 1)
+    if len(missing) == K:
+        return f"{where} has none of its products."
     parts = []
     if len(missing):
         parts.append(f"lacks the products with k = {runs(missing.tolist())}{_tiles(missing, K, tiles)}")

@@ -28,6 +28,7 @@ from helpers.exercises.framework import (
     overall,
     products,
     slips,
+    text_slips,
     trial,
 )
 from helpers.exercises.framework.gemm import Gemm
@@ -518,7 +519,7 @@ def overlaps(facts: Facts) -> str:
     for behind in _POINTER_BEHIND.finditer(facts.text):
         second, room, begins = behind[1], behind[2], int(behind[3])
         first = re.search(rf"\bfloat\s*\*\s*(?:const\s+)?(\w+)\s*=\s*&?{room}(?:\[0\])?\s*;", facts.text)
-        if first is None:
+        if first is None or first[1] == second:  # &room[0] is no array behind it
             continue
         for number in _store_lines(facts.lines, first[1]):
             for (text,) in (access for access in facts.accesses(number, first[1]) if len(access) == 1):
@@ -604,6 +605,14 @@ def leaves_the_matrix(facts: Facts) -> str:
     return ""
 
 
+NEEDED = "is needed in its place."
+
+
+def without_advice(sentence: str) -> str:
+    """What is observed, without the name that is needed instead."""
+    return re.sub(rf": `[^`]*` {re.escape(NEEDED)}$", ".", sentence)
+
+
 def _launched_along(facts: Facts, axis: str) -> list[str]:
     """What the learner calls the arrays whose rows, for y, or columns are given to the threads of the launch."""
     arrays = [name for name, given in facts.parameters.items() if isinstance(given, np.ndarray)]
@@ -628,7 +637,7 @@ def _along(facts: Facts, text: str, due: str) -> str:
         for split in (_row_and_column(access[0]) for access in facts.accesses(line, written) if len(access) == 1):
             part = split and split[0 if due == "y" else 2]
             if part and part != text and _moves_along(facts, part, axis) and not _moves_along(facts, part, other[axis]):
-                return f" It counts the {'columns' if due == 'y' else 'rows'}: `{part}` is needed in its place."
+                return f" It counts the {'columns' if due == 'y' else 'rows'}: `{part}` {NEEDED}"
     return f" It is made of {other[axis]}, and in this launch {axis} counts the {what}."
 
 
@@ -706,16 +715,34 @@ def _name_of(entry: str) -> str:
 
 def axis_without_threads(facts: Facts) -> str:
     """That an index is made of an axis along which the launch has one thread in one block."""
-    sizes = zip("xyz", (*facts.setup.grid, 1, 1)[:3], (*facts.setup.block, 1, 1)[:3], strict=True)
-    several = [axis for axis, blocks, threads in sizes if blocks * threads > 1]
-    for match in re.finditer(r"\b(?:threadIdx|blockIdx)\.([xyz])", facts.text):
-        if match[1] not in several and match[0] not in facts.solution and len(several) == 1:
-            line = integers.line_of(facts.text, match.start())
+    for match in re.finditer(r"\b(threadIdx|blockIdx)\.([xyz])", facts.text):
+        inside = {"threadIdx": facts.setup.block, "blockIdx": facts.setup.grid}[match[1]]
+        several = [axis for axis, size in zip("xyz", inside, strict=False) if size > 1]
+        if match[2] in several or match[0] in facts.solution or _is_zero_as_due(facts.text, match):
+            continue
+        line = integers.line_of(facts.text, match.start())
+        blocks, threads = ((*sizes, 1, 1)[:3] for sizes in (facts.setup.grid, facts.setup.block))
+        in_all = [axis for axis, *sizes in zip("xyz", blocks, threads, strict=True) if max(sizes) > 1]
+        if len(in_all) == 1 and match[2] not in in_all:
             return (
                 f"Line {line} has {match[0]}, which is 0 in every thread: this launch has threads and blocks along "
+                f"{in_all[0]} alone."
+            )
+        if match[1] == "threadIdx" and len(several) == 1:
+            return (
+                f"Line {line} has {match[0]}, which is 0 in every thread: the blocks of this launch have threads along "
                 f"{several[0]} alone."
             )
     return ""
+
+
+def _is_zero_as_due(text: str, match: re.Match[str]) -> bool:
+    """Whether an index that is 0 in every thread is asked for in words that suit every launch: beside that of another
+    axis, threadIdx.y * blockDim.x + threadIdx.x, or compared with 0."""
+    before, behind = re.split(r"[;{},=]", text[: match.start()])[-1], re.split(r"[;{},=]", text[match.end() :])[0]
+    others = re.findall(rf"\b{match[1]}\.([xyz])", before + behind)
+    compared = re.match(r"\s*==\s*0\b", text[match.end() :]) or re.search(r"\b0\s*==\s*$", text[: match.start()])
+    return any(axis != match[2] for axis in others) or compared is not None
 
 
 _INDEX = (
@@ -1049,7 +1076,10 @@ def not_sent_home(facts: Facts) -> str:
     if not isinstance(error, OutOfBounds) or error.thread is None or error.block is None:
         return ""
     names = facts.values(error.block, error.thread)
+    begins = integers.line_of(facts.text, facts.text.find("__global__"))
     for number, line in enumerate(facts.lines, 1):
+        if begins <= (error.line or 0) < number:  # asked when it is too late
+            break
         for match in re.finditer(r"\bif\s*\(", line):
             condition, rest = integers.bracketed(line[match.end() :])
             leaves = rest.lstrip(" {").startswith("return")
@@ -1094,6 +1124,8 @@ def behind_a_condition(facts: Facts) -> str:
 
 def _better(condition: str, leaves: bool) -> tuple[tuple[str, str], ...]:
     """What a condition may have been meant to be, and why. leaves: a thread for which it holds returns."""
+    if re.search(r"!(?!=)", condition):
+        return ()
     inside, outside = "<" in condition and ">" not in condition, ">" in condition and "<" not in condition
     equal = "an index that is equal to the size has no element, either"
     if leaves and inside:
@@ -1152,7 +1184,19 @@ def wrong_products(facts: Facts) -> tuple[str, ...]:
     if facts.failure.error is not None and any(min(sizes) > 1 for sizes in passed):
         return ()  # the products are right where every thread has an element
     inputs = facts.problem._inputs(facts.failure.case)
-    return products.explained(_probe(facts), inputs.tiles)
+    sentences = products.explained(_probe(facts), inputs.tiles)
+    return tuple(sentence for sentence in sentences if _is_of_the_text(facts, sentence))
+
+
+_TAKEN_LENGTH = re.compile(r"^[AB] is read as if its rows were (\w+) floats long")
+
+
+def _is_of_the_text(facts: Facts, sentence: str) -> bool:
+    """Whether the length of rows that a sentence names is more than compared in the kernel: another number of the text
+    may be the same in the case that failed."""
+    match = _TAKEN_LENGTH.match(sentence)
+    body = re.sub(r"[<>]=?\s*\w+", "", text_slips.last_kernel(facts.text)[1])
+    return match is None or re.search(rf"\b{match[1]}\b", body) is not None
 
 
 def one_buffer_read(facts: Facts) -> str:
@@ -1197,7 +1241,8 @@ def reads_old(facts: Facts) -> str:
         instead = (
             "" if not isinstance(facts.problem, Gemm)
             else ": add the products up in a variable of the thread, and store that once, behind the loop" if in_loop
-            else ": the result must replace it (=)"
+            else ": the result must replace it (=)" if "+=" in added[0]
+            else ""  # several threads may add here: in turn, = would keep one of their parts
         )  # fmt: skip
         how = " (+=)" if "+=" in added[0] else ""
         return f"Line {line} adds to {name}{how}, and before the launch {name} is NaN{instead}."
@@ -1224,6 +1269,8 @@ def of_another_element(facts: Facts) -> str:
         return ""
     at = np.searchsorted(values, output[wrong])
     if (at >= len(values)).any() or (values[np.minimum(at, len(values) - 1)] != output[wrong]).any():
+        return ""
+    if (often[at] > 1).mean() > 0.1:  # a value of many elements, as 0 may be, is that of none in particular
         return ""
     here, there = np.argwhere(wrong), np.argwhere(np.ones(expected.shape))[places[at]]
     names = [[facts.problem.index(tuple(int(n) for n in cell))[-1] for cell in cells] for cells in (here, there)]

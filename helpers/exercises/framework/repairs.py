@@ -19,6 +19,7 @@ from helpers.exercises.framework import integers
 from helpers.pictures import theme
 
 PROVEN = "the kernel is right."  # the end of every sentence
+TRADED = "have changed places"  # of names that are declared by one another's expressions
 REACHED = "the goal is reached."  # the end where the kernel is right already
 MOST = 16  # candidates that are compiled and launched
 AFTER = 4  # lines behind those that race, in which a barrier may belong
@@ -209,7 +210,7 @@ def _as_in_the_solution(
             with_these = [f"`{other}` for `{mine}`" for mine, other in parts]
             said = f"With {' and '.join(with_these)}"
             if names:
-                said = f"{names} have changed places: with {' and '.join(['the one for the other', *with_these])}"
+                said = f"{names} {TRADED}: with {' and '.join(['the one for the other', *with_these])}"
             yield (
                 f"{said} in lines {theme.runs(list(changed))} {PROVEN}",
                 [changed.get(number, line) for number, line in enumerate(lines, 1)],

@@ -169,6 +169,8 @@ HISTOGRAM = Blank(
               (("i += gridDim.x * THREADS", "i += THREADS"),)),
         Wrong("the_value", "x[i] says which bin: it grows by 1, not by x[i].", ((COUNT, "atomicAdd(&mine[x[i]], "
                 "x[i])"),)),
+        Wrong("the_place", "i says where a number stands. Its bin is the number itself, x[i].",
+              ((COUNT, "atomicAdd(&mine[i], 1)"),)),
         Wrong("every_element", "Right, but every element updates bins in global memory: count in mine first.",
               ((COUNT, "atomicAdd(&bins[x[i]], 1)"),)),
     ),

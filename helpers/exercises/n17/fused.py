@@ -99,7 +99,8 @@ TWO_OF_THREAD = Blank(
               (("w < v || (w == v && from < at)", "w <= v && from < at"),)),
         Wrong("nan_passes", "A NaN is not greater than or equal to anything, so that !(w >= v) is true for it: ask "
               "what is smaller.", (("w < v || (w == v", "!(w >= v) || (w == v"),)),
-        Wrong("largest", "These are the two largest.", (("w < v ||", "w > v ||"),)),
+        Wrong("largest", "The larger one comes before the smaller one, and none is larger than INFINITY, at which the "
+              "pair begins: w < v.", (("w < v ||", "w > v ||"),)),
         Wrong("first_is_lost", "A new first one overwrites the old one, which is the second smallest now: move it.",
               ((SHIFT, ""),)),
         Wrong("place_stays", "The value moves to the second place in two, and its place in C does not.",

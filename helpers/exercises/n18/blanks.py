@@ -169,8 +169,8 @@ BATCH = Blank(
         Wrong("one_each", "A block computes one product, and there are more products than the grid's z is long: go on "
               "with p += gridDim.z.",
               (("for (int p = blockIdx.z; p < count; p += gridDim.z) {", "{\n        const int p = blockIdx.z;"),)),
-        Wrong("by_one", "With p += 1 a block computes the products of the other blocks, too: the next one of its own "
-              "is gridDim.z further.", (("p += gridDim.z", "p += 1"),)),
+        Wrong("by_one", "A block goes on to the products of other blocks, too: the next one of its own is gridDim.z "
+              "further.", (("p += gridDim.z", "p += 1"),)),
         Wrong("all_products", "Every block computes all products: the first one of its own is blockIdx.z.",
               (("int p = blockIdx.z", "int p = 0"), ("p += gridDim.z", "++p"))),
         Wrong("rows_of_a_thread", "product wants A from the first row of the *tile* on; which row a thread has it "
@@ -265,7 +265,8 @@ FUSED_STEPS = Blank(
               (("if (row < M && col < N) C[row * N + col] = epilogue(sum, row, col);",
                 "volatile float *c = C;\n    if (row < M && col < N) c[row * N + col] = sum;\n"
                 "    if (row < M && col < N) c[row * N + col] = epilogue(c[row * N + col], row, col);"),)),
-        Wrong("no_edge", "At the edge a tile sticks out of C: ask for row < M and col < N before you store.",
+        Wrong("no_edge", "At the edge a tile sticks out of C, and of bias and R: ask for row < M and col < N before "
+              "you apply the epilogue.",
               (("if (row < M && col < N) C[", "C["),)),
     ),
 )  # fmt: skip
@@ -573,6 +574,9 @@ DROPOUT = Blank(
               ((KEPT, "chance(counter, seed) < limit ? 0.0f : sum"),)),
         Wrong("divided", "kept is 1 / (1 - probability) already: multiply by it.",
               ((KEPT, "chance(counter, seed) < limit ? 0.0f : sum / kept"),)),
+        Wrong("zeros_not_stored", "An element that is dropped is stored, too, as 0: C holds anything before.",
+              (("if (row < M && col < N) C[row * N + col] = " + KEPT,
+                "if (row < M && col < N && chance(counter, seed) >= limit) C[row * N + col] = sum * kept"),)),
         Wrong("none_dropped", "Nothing is dropped: elements whose chance is below limit are 0.",
               ((KEPT, "sum * kept"),)),
         Wrong("no_seed", "Every training step would drop the same elements: the seed is the second argument.",

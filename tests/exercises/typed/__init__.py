@@ -4,6 +4,9 @@
 
 The data are in slips.toml and right.toml beside this file. Each entry changes the solution of an exercise; a family is
 a change that is tried in every exercise whose solution has its text, but for those that it names in `without`.
+
+The pattern of a slip names its cause: the operand, the index, the text that belongs in its place. plain.txt has the
+words that answers to any slip may have.
 """
 
 from __future__ import annotations
@@ -17,9 +20,10 @@ from pathlib import Path
 from helpers import exercises
 from helpers.exercises.framework import repairs
 from helpers.exercises.framework.answers import Verdict
-from helpers.exercises.framework.exercise import KernelExercise
+from helpers.exercises.framework.exercise import KernelExercise, code_of
 
 FOLDER = Path(__file__).parent
+PLAIN = (FOLDER / "plain.txt").read_text(encoding="utf-8")
 CAUSE, NONE, FALSE, ACCEPTED, REFUSED = "with its cause", "without a cause", "FALSELY", "accepted", "REFUSED"
 
 
@@ -48,6 +52,14 @@ class Typed:
                 raise ValueError(f"The solution of {self.exercise} has no text {before!r}.")
             text = text.replace(before, after)
         return f"\n{self.head}{text}"
+
+    @property
+    def vague(self) -> str:
+        """What the pattern finds in words that answers to any slip may have, and in the lines of the solution, which
+        they quote; "" if it names a cause."""
+        code = "\n".join(code_of(exercises.get(self.exercise).solved))
+        match = re.search(self.says, f"{PLAIN}{code}", re.IGNORECASE)
+        return match[0] if match else ""
 
     def kind(self, verdict: Verdict) -> str:
         """How the answer was answered."""

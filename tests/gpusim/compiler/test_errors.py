@@ -283,6 +283,9 @@ def test_missing_semicolon_is_sought_at_the_previous_lines_end():
     ("body", "hint"),
     [
         ("if (n > 8) return\n\n    float a = 1;\n    C[0] = a;", "Look at the end of line 2: the ; is missing there."),
+        ("float a = 1  // mine\n    C[0] = a;", "end of line 2, in front of the comment: the ; is missing there."),
+        ("float a = n // of them;\n    C[0] = a;", "In line 2 the ; is part of a comment: it must stand in front"),
+        ("int a = blockIdx.x // blockDim.x;\n    C[0] = a;", "Whole numbers are divided with /, which rounds down."),
         ("C[n = 1.0f;", 'expected a "]" to match this "["'),
         ("if (n > (8) C[0] = 1;\n    C[1] = 2;", "The ( is not closed before the ;: a ) is missing between them."),
         ("for (int k = 0; k < n; ++k C[k] = 1;", "The ( is not closed before the ;: a ) is missing between them."),

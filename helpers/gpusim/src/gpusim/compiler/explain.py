@@ -216,7 +216,7 @@ def _hints_on_python(error: Diagnostic, texts: Mapping[str, str]) -> list[str]:
         return [begins_a_block]
     if re.match(r"^\s*#", line) and "preprocess" in error.message:
         return ["    In C++ a comment begins with //, not with #."]
-    if _END_OF_LINE_BEFORE.search(error.message) and re.search(r"[\w)\]]\s*//\s*\w+\s*;\s*$", before):
+    if _END_OF_LINE_BEFORE.search(error.message) and re.search(r"[\w)\]]\s*//\s*[\w.]+\s*;+\s*$", before):
         return ["    In C++ // begins a comment. Whole numbers are divided with /, which rounds down."]
     undefined = _UNDEFINED.search(error.message)
     if undefined is None:

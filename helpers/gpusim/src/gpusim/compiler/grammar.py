@@ -41,7 +41,7 @@ def cause(error: Diagnostic, source: str) -> Shown | None:
     """
     text = _code_of(source)
     in_brackets = None if _CONDITIONAL.search(source) else _comma_in_head(error, text) or _bracket(error, text)
-    return in_brackets or _statement(error, text)
+    return in_brackets or _statement(error, text, source)
 
 
 def follows_from_unknown_name(error: Diagnostic, errors: Sequence[Diagnostic]) -> bool:
@@ -156,7 +156,7 @@ def _too_many(error: Diagnostic, text: str, at: int, last: tuple[int, int]) -> S
 # --- statements
 
 
-def _statement(error: Diagnostic, text: str) -> Shown | None:
+def _statement(error: Diagnostic, text: str, source: str) -> Shown | None:
     """A statement without its ; in front of the word over which the compiler stumbled, or two values in a row."""
     if error.line is None or error.column is None or not _UNENDED.search(error.message):
         return None
@@ -166,7 +166,7 @@ def _statement(error: Diagnostic, text: str) -> Shown | None:
     line, column = lines[error.line - 1], error.column - 1
     before = next((n for n in range(error.line - 1, 0, -1) if lines[n - 1].strip()), 0)
     if before and not line[:column].strip() and _has_no_end("\n".join(lines[:before])):
-        return error, f"    Look at the end of line {before}: the ; is missing there."
+        return error, f"    {_end_missing(before, lines[before - 1].rstrip(), source.splitlines()[before - 1])}"
     left, right = re.search(r"([\w.]+|[)\]])\s*$", line[:column]), re.match(r"[A-Za-z_]\w*|\d", line[column:])
     if left is None or right is None or left[1] in _KEYWORDS or 'a ";"' not in error.message:
         return None
@@ -178,6 +178,14 @@ def _statement(error: Diagnostic, text: str) -> Shown | None:
         f"    Nothing stands between {left[1]} and {right[0]}: there an operator is missing, such as the * of a "
         "product, or the ; that ends the statement."
     )
+
+
+def _end_missing(number: int, code: str, line: str) -> str:
+    """Where the ; of a line is missing, which may have a comment behind its code."""
+    comment = line[len(code) :].strip()
+    if ";" in comment:
+        return f"In line {number} the ; is part of a comment: it must stand in front of the {comment[:2]}."
+    return f"Look at the end of line {number}{', in front of the comment' * bool(comment)}: the ; is missing there."
 
 
 def _has_no_end(text: str) -> bool:
