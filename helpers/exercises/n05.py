@@ -312,6 +312,8 @@ TRADE_MISTAKES: tuple[tuple[Version, str], ...] = tuple(
          "Those are the registers of a warp. The function returns those of one thread."),
         ("of_a_warp_capped", [("min(registers_of_a_warp // 32, 255)", "min(registers_of_a_warp, 255)")],
          "Those are the registers of a warp. Its 32 threads share them: divide by 32."),
+        ("of_a_warp_by_a_block", [("registers_of_a_warp // 32", "registers_of_a_warp // threads")],
+         "You divide the registers of a warp by the threads of a block: the 32 threads of the warp share them."),
         ("no_full_sm", [("warps > gpu.warps_per_sm", "warps >= gpu.warps_per_sm")],
          "As many warps as the SM has room for do fit: only more of them do not."),
         ("no_most", [("min(registers_of_a_warp // 32, 255)", "registers_of_a_warp // 32")],

@@ -253,6 +253,9 @@ RASTER = Blank(
               text=r"% tiles_y\b"),
         Wrong("along_rows", "Right, but inside a group the blocks still go along the rows: go down the columns of the "
               "group."),
+        Wrong("numbered_down", "Right, but blocks start along x first: a block's number is blockIdx.y * tiles_x + "
+              "blockIdx.x.",
+              (("blockIdx.y * tiles_x + blockIdx.x", "blockIdx.x * tiles_y + blockIdx.y"),)),
         Wrong("number_by_threads", "A row of the grid has gridDim.x blocks; blockDim.x is the threads of a block.",
               (("blockIdx.y * tiles_x + blockIdx.x", "blockIdx.y * blockDim.x + blockIdx.x"),)),
         Wrong("group_of_blocks", "A group has GROUP * tiles_x blocks, not GROUP."),

@@ -57,6 +57,11 @@ def test_products_that_are_wrong_are_named_as_a_set(before, after, reason):
     assert reason in " ".join(products.explained(probe(before, after), TILES))
 
 
+def test_rows_that_a_does_not_have_are_no_other_elements():
+    said = " ".join(products.explained(probe("A[row * K + k]", "A[(row + 3) * K + k]"), TILES))
+    assert "C[0, 0] is the value of C[3, 0]" in said and "All wrong elements" not in said
+
+
 def test_unwritten_and_accumulated_elements_are_distinguished():
     assert probe("C[row * N + col] =", "if (col > 2) C[row * N + col] =").unwritten[:, :3].all()
     added = probe("C[row * N + col] =", "C[row * N + col] +=")
@@ -89,6 +94,7 @@ def test_a_slip_in_the_text_is_named_with_its_line(line, reason):
     ["if (a <= b && b >= c) x = 1;", "for (int i = 0; i < n; ++i) x = i;", "while (++k < K) x += 1;", "x = a == b;",
      "__syncthreads();", "if (x != 0) return;", "const bool more = k0 + T < K;", "x = +1;",
      "for (int k = 0; k < K; sum += a[k], ++k);", "const bool same =\n    x == y;", "if (a) ; else x = 1;",
+     "return 4 * k;", "if (n % 2) return n / 2; else return 3 * n + 1;",
      "while ((k = next(k)) < K) x += k;", 'asm("ld {%0}, [%1];" : "=r"(x) : "l"(p));'],
 )  # fmt: skip
 def test_what_only_looks_like_a_slip_is_left_alone(line):

@@ -119,3 +119,8 @@ def test_a_barrier_and_its_neighbour_are_exchanged():
     wrong = LOOPS.replace("load(k0);\n        __syncthreads();", "__syncthreads();\n        load(k0);")
     sentence = explained(wrong, LOOPS, lambda text: text == LOOPS, racing=(10,))
     assert sentence == "With lines 10 and 11 exchanged, `__syncthreads();` and `load(k0);`, the kernel is right."
+
+
+def test_no_axis_is_proposed_that_the_solution_does_not_name():
+    wrong = SOLUTION.replace("threadIdx.y", "threadIdx.y + blockDim.x / 32")
+    assert said(wrong, "threadIdx.y + blockDim.y / 32") == ""

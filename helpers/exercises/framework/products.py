@@ -247,14 +247,16 @@ def _moved(probe: Probe, wrong: np.ndarray, with_B: list[Taken], with_A: list[Ta
 
 
 def _difference(probe: Probe, wrong: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> str:
-    """What all moved elements have in common. Those that no thread stores hold no sum at all."""
+    """What all moved elements have in common. Those that no thread stores hold no sum at all, and those that are
+    made of what lies outside of A or B hold that of no element."""
+    inside = (rows[wrong] < wrong.shape[0]).all() and (cols[wrong] < wrong.shape[1]).all()
     stored = " that are stored" if probe.unwritten.any() else ""
     row, col = np.broadcast_arrays(np.arange(wrong.shape[0])[:, None], np.arange(wrong.shape[1])[None, :])
     if (rows[wrong] == col[wrong]).all() and (cols[wrong] == row[wrong]).all():
         return f"In all {'elements' + stored if stored else 'of C'}, rows and columns trade places."
-    if (rows[wrong] == row[wrong]).all():
+    if inside and (rows[wrong] == row[wrong]).all():
         return f"All wrong elements{stored} hold the sum of their own row and of another column than their own."
-    if (cols[wrong] == col[wrong]).all():
+    if inside and (cols[wrong] == col[wrong]).all():
         return f"All wrong elements{stored} hold the sum of their own column and of another row than their own."
     return "What a thread loads or reads, and where it stores, are not of the same row and column."
 

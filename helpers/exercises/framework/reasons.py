@@ -342,7 +342,24 @@ def not_a_multiple(facts: Facts) -> str:
                 f"In line {error.line}, {name}{''.join(f'[{part}]' for part in written)}: `{written[-1]}` is {index} "
                 f"for thread {_where(error.thread)}, and {taken} {elements} at once begin at a multiple of {taken}."
             )
-    return "" if in_shared else _unaligned_row(facts, name, index, taken)
+    if in_shared:
+        return _unaligned_tile(facts, name, tuple(map(int, re.findall(r"\d+", in_shared[2]))), int(said[2]), taken)
+    return _unaligned_row(facts, name, index, taken)
+
+
+def _unaligned_tile(facts: Facts, name: str, said: tuple[int, ...], byte: int, taken: int) -> str:
+    """That the rows of a tile are no multiple of a wide access long, which begins at the first place of such a row."""
+    shape = facts.shape(name)
+    of_floats = re.search(rf"\bfloat\s+(?:[^;()]*,\s*)?{name}\s*\[", facts.text)
+    if not of_floats or len(shape) != 2 or len(said) != 2 or said[1] % taken or shape[1] % taken == 0:
+        return ""
+    begins = byte - 4 * (said[0] * shape[1] + said[1])  # of the tile
+    if begins % (4 * taken):
+        return ""
+    return (
+        f"The rows of {name} are {shape[1]} floats long, so that row {said[0]} begins where no {taken} floats at once "
+        f"may. A multiple of {taken} floats puts every row at a multiple of {4 * taken} bytes."
+    )
 
 
 def _unaligned_row(facts: Facts, name: str, index: int, taken: int) -> str:

@@ -116,10 +116,13 @@ def _candidates(
         return
     yield from _one_line_more(lines, solution.splitlines())
     yield from _one_line_less(lines, foreign)
+    axes = {axis[0] for axis in _AXIS.finditer(solution)}
     for kind in (_axes, _indices, _lengths, _comparisons, _summands):
         for number in foreign:
             line = lines[number - 1]
             for begin, end, other in kind(line.split("//")[0], sizes):
+                if kind is _axes and not axes.issuperset(axis[0] for axis in _AXIS.finditer(other)):
+                    continue  # an axis that the launch may not have: it would be right by a 0
                 changed = line[:begin] + other + line[end:]
                 yield _sentence(number, line, changed), [*lines[: number - 1], changed, *lines[number:]]
     if barrier_missing:

@@ -139,7 +139,7 @@ _ELEMENT = r"\w+(?:\[(?:[^][]|\[[^][]*\])*\])+"
 _ZERO = r"0(?:\.0*)?[fF]?"
 _STATEMENT = re.compile(r"[^;{}]*;")
 _HEADS = re.compile(r"\s*(?:else\b\s*)?(?:\b(?:if|for|while)\s*(?:constexpr\s*)?\()?")
-_EFFECT = re.compile(r"(?<![=!<>])=(?!=)|\+\+|--|[A-Za-z_]\w*\s*(?:<[^;]*>\s*)?\(|::|->|\?|#|\"")
+_EFFECT = re.compile(r"^return\b|(?<![=!<>])=(?!=)|\+\+|--|[A-Za-z_]\w*\s*(?:<[^;]*>\s*)?\(|::|->|\?|#|\"")
 _DECLARES = re.compile(r"[A-Za-z_]\w*(?:\s+|\s*[*&]\s*(?=\w+\s*[,;]))[A-Za-z_]\w*|[A-Za-z_]\w*$")
 
 
