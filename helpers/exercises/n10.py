@@ -190,7 +190,7 @@ THREE_STAGES = Blank(
               (("    start(1);\n", "    start(1);\n    start(2);\n"),)),
         Wrong("two_stages", "One group is started ahead, and wait<1>() lets the newest group be under way: that is the "
               "tile which is needed. Start two tiles before the loop, and tile + 2 in it.",
-              (("    start(1);\n", ""), ("start(tile + 2)", "start(tile + 1)")), text=r"\+ 1\);"),
+              (("    start(1);\n", ""), ("start(tile + 2)", "start(tile + 1)")), text=r"\+ 1\) ?;"),
         Wrong("three_ahead", "The copies of tile + 3 go into the stage of the tile that is multiplied in this "
               "iteration: with three stages tile + 2 is the last that has room.",
               (("    start(1);\n", "    start(1);\n    start(2);\n"), ("start(tile + 2)", "start(tile + 3)")),
@@ -230,7 +230,8 @@ FEW_WARPS = KernelExercise(
         Wrong("never_changes", "The pairs never change places: every iteration multiplies the first tile.",
               (("        now = 1 - now;\n", ""),)),
         Wrong("same_buffer", "The next tile is stored over the one that other warps still multiply: it belongs in "
-              "the other pair.", (("As[1 - now]", "As[now]"), ("Bs[1 - now]", "Bs[now]"))),
+              "the other pair.", (("As[1 - now]", "As[now]"), ("Bs[1 - now]", "Bs[now]")),
+              text=r"\w\[[A-Za-z_]\w*\]\[[^;=]*\] ?=(?!=)"),
         Wrong("this_tile_again", "Each iteration loads the tile that begins at its own k0, one iteration too late: the "
               "next one begins at k0 + BK.",
               (("const int k1 = k0 + BK;", "const int k1 = k0;"),)),

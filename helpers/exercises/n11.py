@@ -305,7 +305,7 @@ THREE_MAPS = Blank(
         Wrong("third_too_far", "The third map begins at column 2 * LANES_X = 8 of P, for there are two maps before it.",
               (("2 * LANES_X + x", "3 * LANES_X + x"),)),
         Wrong("from_one", "Lanes are numbered from 0: the number of a lane is lane, not lane + 1.",
-              (("= lane;\n", "= lane + 1;\n"),), text=r"lane \+ 1;"),
+              (("= lane;\n", "= lane + 1;\n"),), text=r"= \w+ \+ 1 ?;"),
         Wrong("columns_of_four_pairs", "In the zigzag a column of pairs has LANES_Y = 8 of them, not LANES_X = 4.",
               ((_ZIGZAG, "const int y = lane / 2 % LANES_X, "
                "x = lane / 2 / LANES_X * 2 + lane % 2;"),)),
@@ -357,7 +357,7 @@ WARP_TILE = Blank(
         Wrong("tile_twice", "row and col are places inside the block's tile: tile_row and tile_col are added where A, "
               "B and C are indexed.",
               (("row = warp_row", "row = tile_row + warp_row"), ("col = warp_col", "col = tile_col + warp_col")),
-              text=r"\b(?:row|col) \+?= tile_"),
+              text=r"\w \+?= tile_(?:row|col)\b"),
         Wrong("thread_for_lane", "A lane's patch is found by its number in the warp, thread % 32; by thread itself the "
               "warp is counted twice.", (("lane / (WN", "thread / (WN"), ("lane % (WN", "thread % (WN"))),
         Wrong("warp_unscaled", "Warp tiles begin WM rows and WN columns apart, not one."),

@@ -203,7 +203,7 @@ WHOLE_LAUNCH = ValueExercise(
         WrongValue({"block": (8, 5), "grid": (12, 8)}, "24\u00a0lanes of each block's warps are empty"),
         WrongValue({"block": (32, 8), "grid": (5, 3)}, "With x and y of the grid exchanged it would be complete"),
         WrongValue({"block": (40, 24), "grid": (1, 4)}, "With x and y of the block and the grid exchanged"),
-        WrongValue({"block": (8, 4, 4), "grid": (12, 10)}, "11\u202f520\u00a0threads compute an element that another"),
+        WrongValue({"block": (8, 4, 4), "grid": (12, 10)}, "11\u202f520\u00a0threads repeat what another one"),
         WrongValue({"block": (16, 8), "grid": (6, 4)}, "the first is C[0, 32]."),
         WrongValue({"block": (64, 64), "grid": (2, 1)}, "4096 threads is more than the 1024"),
         WrongValue({"block": 32, "grid": (3, 5)}, "The block is 32; expected (x, y)"),
