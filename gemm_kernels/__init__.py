@@ -1,5 +1,5 @@
 """The kernels of the course: `LADDER`, `get(name)`, those chosen by shape, launches, and a learner's own kernel;
-`gemm` multiplies any matrices, batches and formats by one launch, and `conv2d` images."""
+`gemm` multiplies any matrices, batches and formats in one call, and `conv2d` images."""
 
 from gemm_kernels.by_shape import at_shape, autotuned, fastest, stream_k
 from gemm_kernels.kernel import Kernel

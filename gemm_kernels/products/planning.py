@@ -319,8 +319,8 @@ def _packed(device: Device, view: View) -> Plan:
         np.int64(view.col_step), to,
     )  # fmt: skip
     launch = Launch(
-        "pack", _text("pack", (FOLDER / "pack.cu").stat().st_mtime_ns), f"pack<{str(along_rows).lower()}>", (32, 8, 1),
-        (blocks, 1, 1), 0, (view.rows, view.cols, 1), (32, 32), arguments=Arguments(given),
+        "pack", _joined("pack"), f"pack<{str(along_rows).lower()}>", (32, 8, 1), (blocks, 1, 1), 0,
+        (view.rows, view.cols, 1), (32, 32), arguments=Arguments(given),
     )  # fmt: skip
     return Plan(launch, to, device)
 
