@@ -20,7 +20,7 @@ from helpers.pictures import theme
 from helpers.run import simulated
 
 if TYPE_CHECKING:
-    from helpers.exercises.framework.reasons import Facts
+    from helpers.exercises.framework.facts import Facts
 
 BITS = 20  # of all the counts of a launch together: their sum, and alpha times it, is exact as float32
 MOST_COUNTED = 768  # rows, columns or elements of an input

@@ -17,7 +17,7 @@ from helpers.exercises.framework import integers
 from helpers.pictures import theme
 
 if TYPE_CHECKING:
-    from helpers.exercises.framework.reasons import Facts
+    from helpers.exercises.framework.facts import Facts
 
 BARRIER = r"__syncthreads\w*\s*\("
 SHUFFLE = r"__(?:shfl|ballot|any|all|match|reduce)\w*_sync\s*\(\s*(?:FULL|0x[fF]{8}u?|~0u?|-1)\b"

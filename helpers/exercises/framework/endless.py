@@ -12,7 +12,7 @@ from helpers.exercises.framework import integers
 from helpers.exercises.framework.gemm import Gemm
 
 if TYPE_CHECKING:
-    from helpers.exercises.framework.reasons import Facts
+    from helpers.exercises.framework.facts import Facts
 
 
 def explained(facts: Facts) -> str:

@@ -32,6 +32,7 @@ from helpers.exercises.framework import (
 )
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.card import Answer, Card, Hints
+from helpers.exercises.framework.facts import Facts
 from helpers.exercises.framework.judge import Examination, Goal, Judged
 from helpers.exercises.framework.problems import Case, Problem
 from helpers.pictures import theme
@@ -167,7 +168,7 @@ class KernelExercise(Exercise):
                 progress.note(self.name, solved=False)
             said = feedback.verdict(examination, self.problem, self.goals, because, starter=untouched)
             return replace(said, alone=not untouched and not self._draws(examination))
-        facts = reasons.Facts(text, examination, examination.outcomes[0], self.problem, self.solved)
+        facts = Facts(text, examination, examination.outcomes[0], self.problem, self.solved)
         apart = convergence.explained(facts) or reasons.reads_where_beta_is_0(facts)
         if apart:
             progress.note(self.name, solved=False)

@@ -14,7 +14,7 @@ import numpy as np
 from helpers.exercises.framework.gemm import Gemm
 
 if TYPE_CHECKING:
-    from helpers.exercises.framework.reasons import Facts
+    from helpers.exercises.framework.facts import Facts
     from helpers.exercises.framework.trial import Outcome
 
 FEWEST = 3  # elements from which on a factor or a constant is no accident
