@@ -456,7 +456,7 @@ DEEP_TILES = KernelExercise(
     difficulty=2,
     # One shape has several phases however deep the tiles are.
     problem=Gemm(
-        ENTRY, (SIDE, SIDE), (SIDE, SIDE), Tiles(BM=SIDE, BN=SIDE, BK=SIDE),
+        ENTRY, (SIDE, SIDE), (SIDE, SIDE), Tiles(BM=SIDE, BN=SIDE),  # how deep they are is the learner's
         shapes=((8, 16, 24), (16, 8, 300), (11, 21, 10), (15, 7, 25), (1, 9, 15), (9, 1, 7), (7, 10, 1), (1, 1, 1)),
     ),
     picture=Drawn(_sm_with),

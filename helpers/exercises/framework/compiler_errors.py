@@ -121,6 +121,7 @@ def _unknown_name(match: re.Match[str], source: str) -> str:
         return ""  # its type is missing, which the message says
     return (
         _without_operator(text, name)
+        or _outside_of_kernel(text, use)
         or _OF_PYTHON.get(name, "")
         or _of_two_counters(text, name, use)
         or _of_a_loop(text, name, use)
@@ -130,6 +131,25 @@ def _unknown_name(match: re.Match[str], source: str) -> str:
         or _of_formulas(text, name)
         or _of_another_kernel(text, name)
     )  # fmt: skip
+
+
+def _outside_of_kernel(text: str, use: int) -> str:
+    """That a name is used behind the brace that ends the kernel."""
+    begin = text.find("{", max(text.rfind("__global__", 0, use), 0))
+    behind = integers.bracketed(text[begin + 1 :], "{}")[1]
+    end = len(text) - len(behind) - 1
+    if (
+        begin < 0
+        or end >= use
+        or not behind
+        or re.search(r"[{}]|\b(?:__device__|template|struct)\b", text[end + 1 : use])
+    ):
+        return ""
+    opened, closed, used = (line_of(text, at) for at in (begin, end, use))
+    return (
+        f"The brace that line {opened} opens is closed in line {closed}: there the kernel ends, and line {used} is "
+        "behind it."
+    )
 
 
 def _of_two_counters(text: str, name: str, use: int) -> str:
@@ -161,7 +181,8 @@ def _of_a_loop(text: str, name: str, use: int) -> str:
     if behind.lstrip().startswith(";"):
         return f"Line {line} has for ({' '.join(inside.split())}); {text_slips.EMPTY_LOOP}"
     if behind.lstrip().startswith("{"):
-        return f"{name} belongs to the loop in line {line}, and ends with its braces. Declare it in front of the loop."
+        end = line_of(text, len(text) - len(integers.bracketed(behind.lstrip()[1:], "{}")[1]) - 1)
+        return f"{name} belongs to the loop in line {line}, and ends with its braces in line {end}."
     next_statement = behind.partition(";")[2].partition(";")[0]
     braces = f" {ROUND_ALL}" if re.search(rf"\b{name}\b", next_statement) else " Behind that there is none."
     return (
@@ -190,10 +211,8 @@ def _of_a_declaration(text: str, name: str, use: int) -> str:
     line = line_of(text, last.position)
     if last.owner is not None:
         return _swallowed(text, name, line, *last.owner)
-    return (
-        f"{name} is declared in line {line}, inside of braces, and ends with them. Declare it in front of the {{ that "
-        "begins them."
-    )
+    end = line_of(text, last.scope[1] - 1)
+    return f"{name} is declared in line {line}, inside of braces, and ends with them in line {end}."
 
 
 def _swallowed(text: str, name: str, line: int, head: str, position: int) -> str:
@@ -258,6 +277,7 @@ def _of_formulas(text: str, name: str) -> str:
         other
         for other in _IN_FORMULAS
         if re.search(rf"(?<![\w.]){other}\b", text)
+        and _IN_FORMULAS[other][1] not in text
         and not re.search(rf"\b(?!return\b)\w+[\s*&]+{other}\s*[=;,)[]", text)  # declared
     ]
     if name not in names:

@@ -241,7 +241,7 @@ def _other_rows(facts: Facts, name: str, read: str, names: Mapping[str, Any]) ->
 def _known(text: str, names: Mapping[str, Any]) -> str:
     """'row is 8, N is 32': the names of an expression that are one number each."""
     known = sorted(
-        {word for word in re.findall(r"\b[a-zA-Z_]\w*\b", text) if word in names and np.ndim(names[word]) == 0}
+        {word for word in re.findall(r"(?<![\w.])[a-zA-Z_][\w.]*", text) if word in names and np.ndim(names[word]) == 0}
     )
     return ", ".join(f"{name} is {names[name]:g}" for name in known)
 
@@ -867,10 +867,11 @@ def _out_of_reach(facts: Facts, line: int, text: str, number: int, element: str)
         f"`{part}` is {theme.runs(numbers)}" for part, numbers in zip((split[0], split[2]), sets, strict=True)
     )  # type: ignore[index]
     sizes = f"{shape[0]} rows and {shape[1]} columns" if len(shape) == 2 else f"{shape[0]} elements"
-    row, col = facts.problem.index(np.unravel_index(number, facts.failure.expected.shape))[-2:]
-    if len(shape) == 2 and row in sets[0] and col in sets[1]:
-        return f"{start}: {ranges}, but no thread has `{split[0]}` = {row} and `{split[2]}` = {col} at once."  # type: ignore[index]
-    swapped = len(shape) == 2 and shape[0] != shape[1] and [len(numbers) for numbers in sets] == [shape[1], shape[0]]
+    in_memory = facts.failure.expected.shape[-2:]  # columns first where they are stored one after the other
+    first, second = np.unravel_index(number, facts.failure.expected.shape)[-2:]
+    if len(shape) == 2 and first in sets[0] and second in sets[1]:
+        return f"{start}: {ranges}, but no thread has `{split[0]}` = {first} and `{split[2]}` = {second} at once."  # type: ignore[index]
+    swapped = len(set(in_memory)) == 2 and tuple(len(numbers) for numbers in sets) == in_memory[::-1]
     why = " Row and column trade places, here or where they are computed." if swapped else ""
     return f"{start}: {ranges}, and there are {sizes}.{why}"
 
@@ -1027,7 +1028,7 @@ def not_sent_home(facts: Facts) -> str:
             holds = integers.value(condition, names)
             if holds is None or bool(holds) == leaves or re.search(r">\s*0\b(?!\.)", condition):  # nothing ends at 0
                 continue
-            for better, why in (*_better(condition, leaves), *_sizes_exchanged(facts, condition)):
+            for better, why in (*_better(condition, leaves), *_sizes_exchanged(facts, number, condition)):
                 if better != condition and bool(integers.value(better, names)) == leaves:
                     values = _known(condition, names)
                     does = "does not hold, so it goes on" if leaves else "holds, so it goes on"
@@ -1079,15 +1080,21 @@ def _better(condition: str, leaves: bool) -> tuple[tuple[str, str], ...]:
     return ()
 
 
-def _sizes_exchanged(facts: Facts, condition: str) -> tuple[tuple[str, str], ...]:
-    """The condition with M for N and N for M, and why it is needed: of the access that went wrong what counts rows."""
+def _sizes_exchanged(facts: Facts, number: int, condition: str) -> tuple[tuple[str, str], ...]:
+    """The condition with M for N and N for M, where the launch that failed is right with it, and why it is needed: of
+    the access that went wrong what counts rows."""
     error = facts.failure.error
     outside = _OUTSIDE.search(str(error))
     if outside is None or error.line is None or not {"M", "N"} <= set(re.findall(r"\w+", condition)):  # type: ignore[union-attr]
         return ()
     exchanged = re.sub(r"\b[MN]\b", lambda name: "MN"[name[0] == "M"], condition)
     for (text,) in (access for access in facts.accesses(error.line, outside[2]) if len(access) == 1):  # type: ignore[union-attr, arg-type]
-        if (split := _row_and_column(text)) and re.fullmatch(r"\w+", split[0]) and split[1] == "N":
+        if (
+            (split := _row_and_column(text))
+            and re.fullmatch(r"\w+", split[0])
+            and split[1] == "N"
+            and _is_right_with(facts, {number: (condition, exchanged)}, facts.failure.case)
+        ):
             return ((exchanged, f"in {outside[2]}[{text}] `{split[0]}` counts the rows, and there are M of them"),)
     return ()
 

@@ -179,12 +179,30 @@ def _without_braces(text: str) -> str:
         (_, first), (other, second) = body[:2]
         indents = [len(part) - len(part.lstrip()) for part in (first, second)]
         deeper = indents[1] > len(head["indent"]) and (bool(rest) or indents[0] == indents[1])
-        if deeper and first.endswith(";") and not re.match(r"[{}]|else\b", second.strip()):
+        if (
+            deeper
+            and not _stands_out(lines[: at + 1])
+            and first.endswith(";")
+            and not re.match(r"[{}]|else\b", second.strip())
+        ):
             return (
                 f"Line {other} is indented, and does not depend on the {head['word']} in line {number}: without braces "
                 f"only one statement does, the first. Put both into {{ }}."
             )
     return ""
+
+
+def _stands_out(lines: list[tuple[int, str]]) -> bool:
+    """Whether the last line begins further left than all before it in its braces, or than the line that opens them:
+    then what follows it is not indented below it."""
+    *before, own = [len(line) - len(line.lstrip()) for _, line in lines]
+    depth, beside = 0, []
+    for (_, line), indent in zip(reversed(lines[:-1]), reversed(before), strict=True):
+        depth += line.count("}") - line.count("{")
+        if depth < 0:
+            return own < indent or bool(beside) and own < min(beside)
+        beside += [indent] if depth == 0 else []
+    return False
 
 
 def last_kernel(text: str) -> tuple[str, str]:

@@ -322,6 +322,11 @@ def test_two_indices_of_a_flat_array_get_how_rows_lie():
     assert "element (row, col) of rows that are W numbers long is C[row * W + col]" in sentence
 
 
+def test_a_case_that_is_no_constant_is_no_array_without_a_size():
+    sentence = message("__global__ void k(float *C, int n) {\n    switch (n) { case n: C[0] = 1; }\n}")
+    assert "expression must have a constant value" in sentence and "An array has a size" not in sentence
+
+
 def test_one_mistake_in_several_lines_is_explained_once():
     body = "    int T = blockDim.x;\n    __shared__ float As[T][T];\n    __shared__ float Bs[T][T];\n"
     sentence = message(f"__global__ void k(float *C) {{\n{body}    C[0] = As[0][0] + Bs[0][0];\n}}")

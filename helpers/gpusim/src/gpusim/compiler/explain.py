@@ -84,7 +84,7 @@ _HINTS = tuple((re.compile(message), re.compile(line), hint) for message, line, 
         "extern __shared__ __align__(16) unsigned char bytes[]; T *tile = reinterpret_cast<T *>(bytes);",
     ),
     (
-        "expression must have a constant value", r"\[",
+        "expression must have a constant value", r"\b(?!return\b)\w+\s+\w+\s*\[",
         "An array has a size that is known when the kernel is compiled: a number, a macro, a constexpr, a template "
         "parameter. Shared memory alone may get its size at the launch: extern __shared__ float tile[]; with "
         "shared_mem=….",
