@@ -417,8 +417,8 @@ SHARES = Blank(
               "goes on to the end of its tile."),
         Wrong("share_not_cut", "A piece ends with the tile or with the share, whichever comes first; here it always "
               "goes on to the end of the share.", (("first + left < steps ? first + left : steps", "first + left"),)),
-        Wrong("not_moved", "`next` never moves on, so the loop notes the same piece again and again and never ends: "
-              "add what the piece took, last - first.", (("next += last - first;", ""),)),
+        Wrong("not_moved", "`next` never gets to the end of the share, so the loop goes on: each piece moves it on "
+              "by what the piece took, last - first.", (("next += last - first;", ""),)),
         Wrong("moved_by_one", "`next` moves on by one iteration, but the piece took last - first of them.",
               (("next += last - first;", "++next;"),)),
         Wrong("moved_to_last", "`last` is counted inside of its tile, `next` in the long row of all iterations: move "

@@ -362,6 +362,24 @@ def test_0_is_the_value_of_no_element_in_particular():
     assert said(np.where(expected * turned > 0, turned, expected)).startswith("C[0, 1] holds the value of C[1, 0]")
 
 
+@pytest.mark.parametrize(
+    ("exercise", "before", "after", "false", "reason"),
+    [
+        ("beta", "C[row * N + col] = ", "C[row * N + col + 1] = ", "counts the rows", "`col + 1` is 32"),
+        ("beta", "k * N + col]", "k * N + col + 1]", "counts the rows", "`col + 1` is 32, and a row of B has 32"),
+        ("beta", "C[row * N + col] = ", "C[N + col] = ", "the old value must be", "`N + col` is 32 to 63"),
+        ("swizzle", "        __syncthreads();\n\n", "\n", "place(i % BK, i / BK)` is", "behind line 31"),
+        ("next_tile", "Bs[1 - now][y][x] = ", "Bs[1 - now][y][x] += ", "Block (0, 0) stores", "Line 31 changes"),
+        ("shares", "next += ", "next = ", "never moves on", "gets to the end of the share"),
+    ],
+)  # fmt: skip
+def test_no_reason_is_false_of_this_kernel(exercise, before, after, false, reason):
+    exercise = exercises.get(exercise)
+    assert before in exercise.solved
+    sentence = exercise.check(exercise.solved.replace(before, after)).sentence
+    assert false not in sentence and reason in sentence, sentence
+
+
 def test_what_threads_add_together_is_not_to_be_replaced():
     exercise = exercises.get("naive")
     verdict = exercise.check(exercise.solved.replace("C[row * N + col] = sum", "atomicAdd(&C[row * N + col], sum)"))

@@ -123,7 +123,7 @@ def leaves_its_row(facts: Facts) -> str:
             if len(written) != len(shape):
                 continue
             indices = (
-                _indices_of(facts.text, written, names, said, shape)
+                _indices_of(facts.text, written, names, said, shape, in_a_loop)
                 if said
                 else [integers.value(text, names) for text in written]
             )
@@ -166,16 +166,26 @@ def _comes_to(source: str, name: str, value: int, names: Mapping[str, Any]) -> b
 
 
 def _indices_of(
-    source: str, written: Sequence[str], names: Mapping[str, Any], said: Sequence[int], shape: Sequence[int]
+    source: str,
+    written: Sequence[str],
+    names: Mapping[str, Any],
+    said: Sequence[int],
+    shape: Sequence[int],
+    in_a_loop: bool,
 ) -> list[int | None]:
-    """The indices of an access, which may depend on loops, if they lead to an element as it is named; else all are
-    None: it is another access of the line, or another round."""
+    """The indices of an access if they lead to an element as it is named; else all are None: it is another access of
+    the line, or another round.
+
+    in_a_loop: the thread stopped at this access, so that what the text does not tell follows from the element.
+    """
     indices = [integers.value(text, names) for text in written]
     unknown = [dimension for dimension, index in enumerate(indices) if index is None]
     steps = [int(np.prod(shape[dimension + 1 :])) for dimension in range(len(shape))]
     left = sum(map(operator.mul, said, steps)) - sum(
         index * step for index, step in zip(indices, steps, strict=True) if index is not None
     )
+    if unknown and not in_a_loop:
+        return [None] * len(indices)
     if len(unknown) == 1 and left % steps[unknown[0]] == 0:
         indices[unknown[0]] = left // steps[unknown[0]]
     elif len(unknown) > 1 and all(index in (None, other) for index, other in zip(indices, said, strict=True)):
@@ -337,10 +347,21 @@ def never_stored(facts: Facts) -> str:
     )
     if finding is None:
         return ""
-    stored, read = (_touched(facts, finding.array, finding.block, op) for op in ("st", "ld"))
+    touched = _touched(facts, finding.array, finding.block)
+    changing = touched["ld"].keys() & touched["st"].keys()
+    stored, read = (
+        np.array(sorted(set().union(*(elements for line, elements in touched[op].items() if line not in without))))
+        for op, without in (("st", changing), ("ld", ()))
+    )
     if not len(stored) or not len(read) or set(map(tuple, read.tolist())) <= set(map(tuple, stored.tolist())):
         return ""
     name, dimensions = finding.array, read.shape[1]
+    start = f"Block {_where(finding.block)} stores"
+    if changing:  # it puts nothing new there: what a line reads of the array and stores again was there before
+        lines = (
+            f"Line {min(changing)} changes" if len(changing) == 1 else f"Lines {theme.runs(sorted(changing))} change"
+        )
+        start = f"{lines} what {name} holds already. Elsewhere, block {_where(finding.block)} stores"
     for axis in range(dimensions):
         of_stores, of_reads = (sorted(set(touched[:, axis].tolist())) for touched in (stored, read))
         if not set(of_reads) <= set(of_stores):
@@ -348,39 +369,38 @@ def never_stored(facts: Facts) -> str:
                 f"{_axis(axis, dimensions)[: -1 if len(numbers) == 1 else None]} {theme.runs(numbers)}"
                 for numbers in (of_stores, of_reads)
             )
-            return f"Block {_where(finding.block)} stores {some} of {name}, and reads {others}."
-    return f"Block {_where(finding.block)} stores {len(stored)} elements of {name}, and reads others, too."
+            return f"{start} {some} of {name}, and reads {others}."
+    return f"{start} {len(stored)} elements of {name}, and reads others, too."
 
 
-def _touched(facts: Facts, name: str, block: Index, op: str) -> np.ndarray:
-    """(elements, dimensions): what the threads of a block access of an array in shared memory. Stores are only those
-    that put something new there: what a line reads of the array and stores again was there before."""
+def _touched(facts: Facts, name: str, block: Index) -> dict[str, dict[int, set[tuple[int, ...]]]]:
+    """{"ld": {line: elements}, "st": …}: what the threads of a block access of an array in shared memory."""
     kernel = facts.examination.kernel
     arrays = gpusim.SharedNames(kernel.pointers.shared_arrays, {}, kernel.compiled.source, kernel.name)  # type: ignore[union-attr]
     launch = trial.record(kernel, facts.problem.prepare(facts.failure.case), blocks=(block,)).launches[-1]  # type: ignore[arg-type]
-    touched: dict[str, dict[int, set]] = {"ld": {}, "st": {}}  # op -> line -> elements
+    touched: dict[str, dict[int, set]] = {"ld": {}, "st": {}}
     for trace in launch.traces:
         if trace.space == "shared" and trace.op in touched:
             line = launch.program.instructions[trace.instruction].line
             active = trace.addresses if trace.active is None else trace.addresses[trace.active]
             for byte in np.unique(active[:, None] + np.arange(0, max(trace.width, 4), 4)).tolist():
                 array, index, _ = arrays.locate(trace.instruction, byte)
-                touched[trace.op].setdefault(line, set()).update({index} if array == name else ())
-    again = {line for line, elements in touched["ld"].items() if elements} if op == "st" else set()
-    return np.array(sorted(set().union(*(elements for line, elements in touched[op].items() if line not in again))))
+                if array == name:
+                    touched[trace.op].setdefault(line, set()).add(index)
+    return touched
 
 
 def reads_another_element(facts: Facts) -> str:
     """That a thread reads the old value of another element of the output than it stores."""
     name = trial.output_name(facts.examination.kernel, facts.setup)  # type: ignore[arg-type]
-    if not any(finding.kind == GLOBAL_RACE and finding.array == name for finding in facts.failure.report.findings):
-        return ""
+    races = (finding for finding in facts.failure.report.findings if finding.kind == GLOBAL_RACE)
+    racing = {line for finding in races if finding.array == name for line in finding.lines}
     stores = _store_lines(facts.lines, name)
     if len(stores) != 1 or len(facts.accesses(stores[0], name)) != 1:
         return ""
     ((stored,),) = facts.accesses(stores[0], name)
-    for number in range(1, len(facts.lines) + 1):
-        for (read,) in (access for access in facts.accesses(number, name) if number not in stores and len(access) == 1):
+    for number in sorted(racing.difference(stores)):
+        for (read,) in (access for access in facts.accesses(number, name) if len(access) == 1):
             values = [integers.value(text, facts.all_threads) for text in (read, stored)]
             if None not in [value if value is None else 0 for value in values] and not np.array_equal(*values):
                 both = (
@@ -1155,7 +1175,8 @@ def one_buffer_read(facts: Facts) -> str:
     for name in dict(integers.arrays(facts.text)):
         shape = facts.shape(name)
         if len(shape) == 3 and shape[0] == 2 and re.search(rf"__shared__[^;]*\b{name}\s*\[", facts.text):
-            read = sorted(set(_touched(facts, name, (0, 0, 0), "ld")[:, 0].tolist()))
+            of_lines = _touched(facts, name, (0, 0, 0))["ld"].values()
+            read = sorted({element[0] for elements in of_lines for element in elements})
             if len(read) == 1:
                 return (
                     f"Every iteration reads {name}[{read[0]}], and none reads {name}[{1 - read[0]}]: what is "
