@@ -148,8 +148,8 @@ def signed(value: float, digits: int = 2) -> str:
 
 
 def runs(numbers: Sequence[int]) -> str:
-    """'4 to 31 and 36 to 63': numbers in words, as the set that they are; of more than MOST_RUNS runs the first and
-    the last."""
+    """'4 to 31 and 36 to 63': numbers in words, as the set that they are. Of more than MOST_RUNS runs the first ones,
+    and the last: '0, 4, 8, …, 60' where all are equally far apart, else '0, 4, 9 and others up to 60'."""
     numbers = sorted(numbers)
     begins = [n for index, n in enumerate(numbers) if index == 0 or n != numbers[index - 1] + 1]
     ends = [n for index, n in enumerate(numbers) if index + 1 == len(numbers) or numbers[index + 1] != n + 1]
@@ -157,7 +157,9 @@ def runs(numbers: Sequence[int]) -> str:
         f"{a}" if a == b else f"{a} and {b}" if b == a + 1 else f"{a} to {b}" for a, b in zip(begins, ends, strict=True)
     ]
     if len(parts) > MOST_RUNS:
-        return f"{', '.join(parts[: MOST_RUNS - 1])}, …, {parts[-1]}"
+        steps = {(b - a, d - c) for a, b, c, d in zip(begins, begins[1:], ends, ends[1:], strict=False)}
+        last = f", …, {parts[-1]}" if len(steps) == 1 else f" and others up to {ends[-1]}"
+        return f"{', '.join(parts[: MOST_RUNS - 1])}{last}"
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 

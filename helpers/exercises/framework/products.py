@@ -89,7 +89,7 @@ OF_A = (
     Pattern("Every block takes its tile of A from the first rows, and each time the first one: the block's first row "
             "and the column at which the tile along k begins are both missing.", lambda p: (p.y, p.in_tile)),
     Pattern("A is read one k too far: at k + 1.", lambda p: _linear(p.row * p.K + p.k + 1, p.K)),
-    Pattern("A is read one row too far: in row + 1.", lambda p: (p.row + 1, p.k)),
+    Pattern("The sums are those of the next row of A, row + 1.", lambda p: (p.row + 1, p.k)),
     Pattern("All rows of a thread's patch hold what belongs to its first one: a row does not move inside the patch.",
             lambda p: (p.row - p.row % (p.tiles.TM or 1), p.k)),
     Pattern("Every product uses the first k of A: the index does not move with k.", lambda p: (p.row, 0)),
@@ -123,7 +123,7 @@ OF_B = (
     Pattern("The k at which a tile begins is added to B's column: it is a row of B, and must be multiplied by N, too.",
             lambda p: _linear(p.k - p.in_tile + p.in_tile * p.N + p.col, p.N)),
     Pattern("B is read one k too far: in row k + 1.", lambda p: (p.k + 1, p.col)),
-    Pattern("B is read one column too far: in column col + 1.", lambda p: _linear(p.k * p.N + p.col + 1, p.N)),
+    Pattern("The sums are those of the next column of B, col + 1.", lambda p: _linear(p.k * p.N + p.col + 1, p.N)),
     Pattern("All columns of a thread's patch hold what belongs to its first one: a column does not move in the patch.",
             lambda p: (p.k, p.col - p.col % (p.tiles.TN or 1))),
     Pattern("Every product uses the first k of B: the index does not move with k.", lambda p: (0, p.col)),
@@ -159,10 +159,9 @@ def _explained(probe: Probe, tiles: Tiles) -> Iterator[str]:
             )
         return
     degrees = probe.degrees
-    for name, other, degree in (("A", "B", degrees[0]), ("B", "A", degrees[1])):
-        if degree == 0:
-            yield f"No number of {name} is in C: each product is made of {other} alone."
-            return
+    if missing := [name for name, degree in zip("AB", degrees, strict=True) if degree == 0]:
+        yield f"No number of {' or of '.join(missing)} is in C."
+        return
     if degrees != (1, 1):
         return
     A, B, C = probe.values

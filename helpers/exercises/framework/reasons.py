@@ -362,14 +362,14 @@ def never_stored(facts: Facts) -> str:
             f"Line {min(changing)} changes" if len(changing) == 1 else f"Lines {theme.runs(sorted(changing))} change"
         )
         start = f"{lines} what {name} holds already. Elsewhere, block {_where(finding.block)} stores"
-    for axis in range(dimensions):
-        of_stores, of_reads = (sorted(set(touched[:, axis].tolist())) for touched in (stored, read))
-        if not set(of_reads) <= set(of_stores):
-            some, others = (
-                f"{_axis(axis, dimensions)[: -1 if len(numbers) == 1 else None]} {theme.runs(numbers)}"
-                for numbers in (of_stores, of_reads)
-            )
-            return f"{start} {some} of {name}, and reads {others}."
+    sets = [tuple(sorted(set(touched[:, axis].tolist())) for touched in (stored, read)) for axis in range(dimensions)]
+    short = [axis for axis, (of_stores, of_reads) in enumerate(sets) if not set(of_reads) <= set(of_stores)]
+    if len(short) == 1 and len(stored) == np.prod([len(of_stores) for of_stores, _ in sets]):  # all of each row
+        some, others = (
+            f"{_axis(short[0], dimensions)[: -1 if len(numbers) == 1 else None]} {theme.runs(numbers)}"
+            for numbers in sets[short[0]]
+        )
+        return f"{start} {some} of {name}, and reads {others}."
     return f"{start} {len(stored)} elements of {name}, and reads others, too."
 
 
@@ -720,6 +720,9 @@ def two_axes(facts: Facts) -> str:
     for match, mixed in zip(indices, axes, strict=True):
         if len(mixed) > 1:
             left, name = sorted({"x", "y"} - taken), re.search(r"(\w+)\s*=\s*$", facts.text[: match.start()])
+            due_here = re.search(rf"\b{name[1]} = ([^;]*)", facts.solution) if name else None
+            if not any(_whole_index(axis) in (due_here[1] if due_here else facts.solution) for axis in "xy"):
+                continue  # a number inside of the block, as threadIdx.y * blockDim.x + threadIdx.x
             confirmed = len(left) == 1 and name and f"{name[1]} = {_whole_index(left[0])}" in facts.solution
             due = f", {_whole_index(left[0])}" if confirmed else ""
             return (
@@ -1206,11 +1209,14 @@ def reads_old(facts: Facts) -> str:
     right = any(outcome.passed and outcome.case.beta for outcome in facts.examination.outcomes)
     if added and not (facts.problem.scalars and right):  # where beta is not 0, adding may be what is meant
         line = integers.line_of(facts.text, added.start())
-        in_loop = any(begin <= added.start() <= end for _, begin, end, _ in integers.loops(facts.text))
+        loops = [loop for loop in integers.loops(facts.text) if loop[1] <= added.start() <= loop[2]]
+        counters = (re.search(r"\bfor\s*\(\s*(?:\w+\s+)*(\w+)\s*=", facts.lines[loop[0] - 1]) for loop in loops)
+        place = re.split(r"\+=|,", facts.text[added.start() :])[0]
+        again = any(counter and not re.search(rf"\b{counter[1]}\b", place) for counter in counters)
         instead = (
             "" if not isinstance(facts.problem, Gemm)
-            else ": add the products up in a variable of the thread, and store that once, behind the loop" if in_loop
-            else ": the result must replace it (=)" if "+=" in added[0]
+            else ": the result must replace it (=)" if _is_right_with(facts, {line: ("+=", "=")}, facts.failure.case)
+            else ": add the products up in a variable of the thread, and store that once, behind the loop" if again
             else ""  # several threads may add here: in turn, = would keep one of their parts
         )  # fmt: skip
         how = " (+=)" if "+=" in added[0] else ""
