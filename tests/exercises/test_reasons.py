@@ -223,6 +223,27 @@ def test_a_condition_behind_the_access_is_not_the_cause(guard):
     assert "so it goes on" not in sentence and "`row` is 19, and A has 19 rows" in sentence, sentence
 
 
+@pytest.mark.parametrize(
+    ("name", "before", "after", "claim"),
+    [
+        (
+            "tile_edges",
+            "        if (k0 + y < K && col < N)",
+            "if (x == 0) if (k0 + y < K && col < N)",
+            "without braces",
+        ),
+        ("tile_edges", "    C[row * N", "    if (x == 0) C[row * N", "`beta != 0.0f` in line 34 does not hold"),
+        ("tile_edges", "K) As[y][x] =", "K) Bs[y][x] =", "The 0 comes first"),
+        ("two_buffers", "        buffer = 1", "        if (x == 0) buffer = 1", "that is one buffer"),
+    ],
+)
+def test_what_is_not_the_cause_is_not_claimed(name, before, after, claim):
+    exercise = exercises.get(name)
+    assert before in exercise.solved
+    sentence = exercise.check(exercise.solved.replace(before, after)).sentence
+    assert claim not in sentence and "Why: " in sentence, sentence
+
+
 def test_an_array_does_not_overlap_itself():
     exercise = exercises.get("room_at_launch")
     source = exercise.solved.replace("float *As = room;", "float *As = &room[0];").replace("float sum", "int sum")

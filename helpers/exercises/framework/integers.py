@@ -157,6 +157,14 @@ def statement(text: str) -> str:
     return rest.partition(";")[0] + ";"
 
 
+def end_of_statement(text: str, begin: int) -> int:
+    """Where the statement ends that begins at a place: behind its ;, or behind the brace that ends it."""
+    rest = text[begin:].lstrip()
+    while head := re.match(r"(?:for|if|while)\s*\(", rest):
+        rest = bracketed(rest[head.end() :])[1].lstrip()
+    return len(text) - len(bracketed(rest[1:], "{}")[1] if rest.startswith("{") else rest.partition(";")[2])
+
+
 def bracketed(text: str, pair: str = "()") -> tuple[str, str]:
     """What stands inside of the brackets that were just opened, and what follows them."""
     depth = 1

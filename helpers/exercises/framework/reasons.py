@@ -422,11 +422,17 @@ def _is_right_with(facts: Facts, changes: Mapping[int, tuple[str, str]], case: A
     lines = facts.source.splitlines()
     for number, (before, after) in changes.items():
         lines[number - 1] = lines[number - 1].replace(before, after)
+    return _is_right(facts, "\n".join([*lines, ""]), case)
+
+
+def _is_right(facts: Facts, source: str, case: Any = None) -> bool:
+    """Whether a source is right in all cases, the one that failed before the others, or in one."""
     try:
-        kernel = simulated("\n".join([*lines, ""]), facts.problem.entry)
+        kernel = simulated(source, facts.problem.entry)
     except (CompileError, SimulatorError):
         return False
-    return all(trial.run(kernel, facts.problem, some).passed for some in ([case] if case else facts.problem.cases))
+    cases = [case] if case else [facts.failure.case, *facts.problem.cases]
+    return all(trial.run(kernel, facts.problem, some).passed for some in cases)
 
 
 def waits_for_a_warp(facts: Facts) -> str:
@@ -508,12 +514,19 @@ def same_buffer(facts: Facts) -> str:
         if not stores or not reads:
             continue
         stored, read = facts.accesses(stores[0], finding.array)[0], facts.accesses(reads[0], finding.array)[0]
-        if stored[0] == read[0]:
+        if stored[0] == read[0] and not _is_given(facts.text, stored[0]):
             return (
                 f"Line {stores[0]} stores into {finding.array}[{stored[0]}], and line {reads[0]} reads "
                 f"{finding.array}[{read[0]}]: that is one buffer. What is multiplied and what is next must be in two."
             )
     return ""
+
+
+def _is_given(text: str, expression: str) -> bool:
+    """Whether a name of an expression is what a function, or a lambda, of the source is called with."""
+    heads = re.findall(r"(?:__device__[^(){};]*|\[[&=\w, ]*\]\s*)\(([^()]*)\)", text)
+    given = {name for head in heads for name in re.findall(r"(\w+)\s*(?:,|$)", head)}
+    return not given.isdisjoint(re.findall(r"\w+", expression))
 
 
 # --- outside of the matrices
@@ -824,7 +837,7 @@ def sent_home(facts: Facts) -> str:
             if owner is None:
                 return ""
             if owner in map(tuple, owners.tolist()):
-                kept = _kept_away(facts, *map(int, owners[0]))
+                kept = _kept_away(facts, number, *map(int, owners[0]))
                 return f"{kept} But {where} is its element." if kept else ""
             block, thread = _indices(facts, *owner)
             return (
@@ -921,20 +934,21 @@ def _threads(facts: Facts) -> tuple[int, int]:
     return int(np.prod(facts.setup.grid)), int(np.prod(facts.setup.block))
 
 
-def _kept_away(facts: Facts, block: int, thread: int) -> str:
-    """The first condition by which a thread leaves, or is not let in."""
+def _kept_away(facts: Facts, store: int, block: int, thread: int) -> str:
+    """The first condition by which a thread leaves before a line that stores, or is not let in to it."""
     where = _indices(facts, block, thread)
     names = facts.values(*where)
-    for number, line in enumerate(facts.lines, 1):
-        for match in re.finditer(r"\bif\s*\(", line):
-            condition, rest = integers.bracketed(line[match.end() :])
-            holds = integers.value(condition, names)
-            if holds is None or bool(holds) != rest.lstrip(" {").startswith("return"):
-                continue
-            values = _known(condition, names)
-            does = "holds, so it returns" if bool(holds) else "does not hold"
-            thread_of_block = f"thread {_where(where[1])} of block {_where(where[0])}"
-            return f"For {thread_of_block}, `{condition}` in line {number} {does} ({values})."
+    for match in re.finditer(r"\bif\s*\(", facts.text):
+        condition, rest = integers.bracketed(facts.text[match.end() :])
+        holds, leaves = integers.value(condition, names), rest.lstrip(" {").startswith("return")
+        number = integers.line_of(facts.text, match.start())
+        last = integers.line_of(facts.text, integers.end_of_statement(facts.text, match.start()) - 1)
+        if holds is None or bool(holds) != leaves or number > store or not leaves and last < store:
+            continue
+        values = _known(condition, names)
+        does = "holds, so it returns" if leaves else "does not hold"
+        thread_of_block = f"thread {_where(where[1])} of block {_where(where[0])}"
+        return f"For {thread_of_block}, `{condition}` in line {number} {does} ({values})."
     return ""
 
 
@@ -1062,27 +1076,24 @@ def not_sent_home(facts: Facts) -> str:
     return ""
 
 
-def behind_a_condition(facts: Facts) -> str:
-    """A statement that ought to depend on the condition of the statement before it, for a thread without an element."""
-    error, outside = facts.failure.error, _OUTSIDE.search(str(facts.failure.error))
-    if not isinstance(error, OutOfBounds) or outside is None or None in (error.line, error.thread, error.block):
-        return ""
-    names = facts.values(error.block, error.thread)
-    indices = [f"[{index}]" for (index,) in facts.accesses(error.line, outside[2])]  # type: ignore[arg-type]
-    for match in re.finditer(r"\bif\s*\(", facts.text):
-        condition, rest = integers.bracketed(facts.text[match.end() :])
-        body, _, following = rest.partition(";")
-        if re.match(r"\s*(?:\{|(?:if|for|while)\b)", body) or re.match(r"\s*else\b", following):
+def without_braces(facts: Facts) -> str:
+    """Two statements behind a head without braces, where the kernel is right with both of them in braces."""
+    text, error = facts.text, facts.failure.error
+    for head in re.finditer(r"\b(if|for|while)\s*\(", text):
+        rest = integers.bracketed(text[head.end() :])[1].lstrip()
+        body, end = len(text) - len(rest), integers.end_of_statement(text, head.start())
+        second = len(text) - len(text[end:].lstrip())
+        line, other = (integers.line_of(text, at) for at in (head.start(), second))
+        if rest.startswith("{") or re.match(r"[{}]|else\b", text[second:]) or not text[second:]:
             continue
-        line, behind = (
-            integers.line_of(facts.text, at) for at in (match.start(), len(facts.text) - len(following.lstrip()))
-        )
-        of_an_edge = integers.value(condition, names) == 0 and np.any(integers.value(condition, facts.all_threads))
-        if behind == error.line and of_an_edge and any(index in body for index in indices):
+        indents = [len(facts.lines[n - 1]) - len(facts.lines[n - 1].lstrip()) for n in (line, other)]
+        if indents[1] <= indents[0] and other != getattr(error, "line", None):
+            continue
+        behind = integers.end_of_statement(text, second)
+        if _is_right(facts, f"{text[:body]}{{ {text[body:behind]} }}{text[behind:]}"):
             return (
-                f"`{condition}` in line {line} does not hold for thread {_where(error.thread)} of block "  # type: ignore[arg-type]
-                f"{_where(error.block)}, and line {behind} does not depend on it: without braces only one "  # type: ignore[arg-type]
-                "statement does, the first. Put both into { }."
+                f"Line {other} does not depend on the {head[1]} in line {line}: without braces only one statement "
+                "does, the first. With both in { } the kernel is right."
             )
     return ""
 
@@ -1356,10 +1367,11 @@ def _rows_and_columns(chosen: np.ndarray) -> str:
 
 # What the text and the indices of the thread that went wrong prove comes before what numbers say.
 BY_TEXT: tuple[Detector, ...] = (
-    another_head, endless.explained, convergence.explained, waits_for_a_warp, left_out_at_first, axis_without_threads,
+    another_head, without_braces, endless.explained, convergence.explained, waits_for_a_warp, left_out_at_first,
+    axis_without_threads,
     two_axes, never_entered, asks_less_of_a_scalar, one_element_by_one, same_in_every_block, of_another_block_size,
     not_the_launched_tile, leaves_its_row, leaves_the_room, overlaps, same_buffer, one_buffer_read,
-    reads_another_element, not_sent_home, behind_a_condition, asked_too_late, one_for_all,
+    reads_another_element, not_sent_home, asked_too_late, one_for_all,
 )  # fmt: skip
 DETECTORS: tuple[Detector, ...] = (
     *BY_TEXT, leaves_the_matrix, not_a_multiple, reads_old, sent_home, wrong_products, overall.other_formula,

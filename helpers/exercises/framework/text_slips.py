@@ -70,7 +70,6 @@ def explanation(source: str) -> str:
     return (
         _in_conditions(text)
         or _without_effect(text)
-        or _without_braces(text)
         or _sides_exchanged(text)
         or _declared_again(text)
         or _set_back(text)
@@ -162,49 +161,6 @@ def _without_effect(text: str) -> str:
     return ""
 
 
-_HEAD = re.compile(r"(?P<indent>[ \t]*)(?:\}?\s*else\s+)?(?P<word>if|for|while)\s*\(")
-
-
-def _without_braces(text: str) -> str:
-    """Two statements that are indented below a head without braces: only the first one belongs to it."""
-    lines = [(number, line.rstrip()) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-    for at, (number, line) in enumerate(lines[:-1]):
-        head = _HEAD.match(line)
-        if head is None:
-            continue
-        rest = integers.bracketed(line[head.end() :])[1].strip()
-        body = lines[at + 1 :] if not rest else lines[at:] if rest.endswith(";") and "{" not in rest else []
-        if len(body) < 2 or _HEAD.match(body[0][1]) and rest == "":
-            continue
-        (_, first), (other, second) = body[:2]
-        indents = [len(part) - len(part.lstrip()) for part in (first, second)]
-        deeper = indents[1] > len(head["indent"]) and (bool(rest) or indents[0] == indents[1])
-        if (
-            deeper
-            and not _stands_out(lines[: at + 1])
-            and first.endswith(";")
-            and not re.match(r"[{}]|else\b", second.strip())
-        ):
-            return (
-                f"Line {other} is indented, and does not depend on the {head['word']} in line {number}: without braces "
-                f"only one statement does, the first. Put both into {{ }}."
-            )
-    return ""
-
-
-def _stands_out(lines: list[tuple[int, str]]) -> bool:
-    """Whether the last line begins further left than all before it in its braces, or than the line that opens them:
-    then what follows it is not indented below it."""
-    *before, own = [len(line) - len(line.lstrip()) for _, line in lines]
-    depth, beside = 0, []
-    for (_, line), indent in zip(reversed(lines[:-1]), reversed(before), strict=True):
-        depth += line.count("}") - line.count("{")
-        if depth < 0:
-            return own < indent or bool(beside) and own < min(beside)
-        beside += [indent] if depth == 0 else []
-    return False
-
-
 def last_kernel(text: str) -> tuple[str, str]:
     """The head and the body of the last kernel of a text."""
     head, _, body = text[max(text.rfind("__global__"), 0) :].partition("{")
@@ -266,10 +222,7 @@ def _zero_last(text: str) -> str:
     for match in _STORED_THEN_ZERO.finditer(text):
         if re.search(r"\w", match["value"]) and not re.fullmatch(rf"\s*{_ZERO}\s*", match["value"]):
             stored, zeroed = (integers.line_of(text, match.start(part)) for part in ("element", "zero"))
-            return (
-                f"Line {zeroed} sets {match['element']} to 0, over what line {stored} has stored there. The 0 comes "
-                "first, and then, where there is an element, the element."
-            )
+            return f"Line {zeroed} sets {match['element']} to 0, over what line {stored} has stored there."
     return ""
 
 
