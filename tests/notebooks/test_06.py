@@ -1,4 +1,4 @@
-"""Notebook 06: the numbers in its prose are those of the compiler and the model, its claims those of the recordings."""
+"""Notebook 06: what its prose claims is so in the compiler, in the model and in the recordings."""
 
 import math
 from collections import Counter
@@ -9,37 +9,14 @@ from gemm_kernels import get, launch_of
 from gpusim.occupancy import occupancy
 from helpers import course, cycles, exercises, recordings, run
 from helpers.exercises import pairs
-from helpers.pictures.patch.places_figure import Block
 from helpers.pictures.traffic import shared_loads_per_fma
 from helpers.pictures.vector_width.facts import lines_of
-from tests.notebooks.support import H200, counters, said, speeds
+from tests.notebooks.support import H200, speeds
 
 SHARED, ONE_D, TWO_D = (get(name) for name in ("shared_memory", "block_tile_1d", "block_tile_2d"))
 FFMA = "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"
 SIZES = {"BM": 64, "BN": 64, "BK": 8, "TM": 4, "TN": 4}
 WAVEFRONTS = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
-
-
-def test_the_strip_by_hand_is_the_sum_that_its_table_says():
-    factors = said("06", r"four floats of A are (\d+), (\d+), (\d+) and (\d+)")
-    (b,) = said("06", r"and the float of B is (\d+)")
-    before = said("06", r"sums before \| (\d+) \| (\d+) \| (\d+) \| (\d+)")
-    after = said("06", r"sums after \| (\d+) \| (\d+) \| (\d+) \| (\d+)")
-    assert after == tuple(old + a * b for old, a in zip(before, factors, strict=True))
-    assert said("06", r"reads are fewer: (\d+) floats for (\d+) FMAs, 1.25 per FMA") == (5, 4)
-    assert shared_loads_per_fma(4, 1) == 1.25
-
-
-def test_what_threads_6_and_13_load_and_compute_is_as_said():
-    block = Block(rows=8, columns=8, depth=4, tall=2, wide=2)
-    thread, x, y = said("06", r"Thread (\d+) has x = (\d+) and y = (\d+)")
-    assert divmod(thread, block.across) == (y, x) and block.threads == 16
-    assert block.patch(13) == said("06", r"its patch begins at row (\d+), column (\d+)")
-    loaded = said(
-        "06", r"A's tile they are \((\d), (\d)\) and \((\d), (\d)\), in B's tile \((\d), (\d)\) and \((\d), (\d)\)"
-    )
-    places = [*block.loaded(13, block.depth, 32), *block.loaded(13, block.columns, 32)]
-    assert loaded == tuple(number for position in places for number in position)
 
 
 def test_tiled_takes_a_quarter_of_a_request_for_a_and_one_for_b():
@@ -51,10 +28,10 @@ def test_tiled_takes_a_quarter_of_a_request_for_a_and_one_for_b():
     assert recording.total("requests", "shared", "ld") / (recording.counters[FFMA] / 32) == 1.25
 
 
-def test_16_by_8_saves_a_quarter_and_doubles_registers():
-    before, after = said("06", r"fall by only a quarter, and the registers nearly double, from (\d+) to (\d+)\.")
+def test_16_by_8_saves_a_quarter_and_nearly_doubles_registers():
     assert shared_loads_per_fma(16, 8) == 0.75 * shared_loads_per_fma(8, 8)
-    assert [run.compiled(kernel, H200.arch).registers for kernel in (TWO_D, TWO_D.replace(TM=16))] == [before, after]
+    before, after = (run.compiled(kernel, H200.arch).registers for kernel in (TWO_D, TWO_D.replace(TM=16)))
+    assert 1.9 < after / before < 2
 
 
 def test_halving_both_sides_of_a_patch_doubles_floats_per_fma():
@@ -62,31 +39,12 @@ def test_halving_both_sides_of_a_patch_doubles_floats_per_fma():
     assert TWO_D.replace(TM=4, TN=4).threads == 4 * TWO_D.threads
 
 
-def test_256_sums_do_not_fit_into_registers():
-    registers, sums = said("06", r"at most (\d+) registers, and (\d+) sums do not fit")
-    assert registers == 255 < sums == 16 * 16
-    kernel = TWO_D.replace(TM=16, TN=16, BM=256, BN=256)
-    assert run.compiled(kernel, H200.arch).local_bytes > 1024
-
-
-def test_up_to_1024_2d_tile_leaves_sms_idle_and_loses():
-    (last,) = said("06", r"Up to (\d+) the 2-D tile has fewer blocks than the GPU has SMs")
+def test_2d_tile_loses_where_it_leaves_sms_idle():
     for size in (256, 512, 1024, 2048):
         blocks = TWO_D.grid(size, size)
         small = blocks[0] * blocks[1] < H200.sms
         fastest = max((SHARED, ONE_D, TWO_D), key=lambda kernel: recordings.gflops(kernel, size, size, size).gflops)
-        assert small == (size <= last) == (fastest is not TWO_D)
-
-
-def test_first_line_costs_four_times_the_wavefronts_of_the_other():
-    (times,) = said("06", r"yet one costs (\w+) times as many wavefronts as the other")
-    recording = run.record(TWO_D.launch(128, 128, 64))
-    costs = {
-        line.text.split("=")[-1].strip()[:2]: line.total("wavefronts", "shared", "ld")
-        for line in recording.by_line()
-        if line.total("requests", "shared", "ld")
-    }
-    assert costs["Bs"] == times * costs["As"]
+        assert small == (fastest is not TWO_D) == (size <= 1024)
 
 
 def test_guarded_kernel_needs_fewer_instructions_than_the_plain():
@@ -94,14 +52,6 @@ def test_guarded_kernel_needs_fewer_instructions_than_the_plain():
         run.record(launch_of(kernel, 64, 64, 1024)) for kernel in (course.kernel("patch"), TWO_D.replace(**SIZES))
     )
     assert guarded.instructions() / guarded.counters[FFMA] < plain.instructions() / plain.counters[FFMA]
-
-
-def test_wavefronts_per_fma_and_operations_per_cycle_are_counted():
-    each = sum(counters("shared_memory")[WAVEFRONTS.format(op)] for op in ("ld", "st")) / (1024**3 / 32)
-    (operations,) = said("06", r"at 1.56 wavefronts per FMA an SM does (\d+) operations")
-    recording = run.record(launch_of(course.kernel("tiled"), 64, 64, 64))
-    assert recording.total("wavefronts", "shared") / (recording.counters[FFMA] / 32) == 1.625
-    assert each == pytest.approx(1.56, abs=0.005) and round(64 / each) == operations
 
 
 def test_options_of_the_small_prediction_match_their_reasons():
