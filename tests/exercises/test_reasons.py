@@ -392,6 +392,7 @@ def test_0_is_the_value_of_no_element_in_particular():
         ("swizzle", "        __syncthreads();\n\n", "\n", "place(i % BK, i / BK)` is", "behind line 31"),
         ("next_tile", "Bs[1 - now][y][x] = ", "Bs[1 - now][y][x] += ", "Block (0, 0) stores", "Line 31 changes"),
         ("shares", "next += ", "next = ", "never moves on", "gets to the end of the share"),
+        ("argmin", "if (w < v || (w == v && from < place)) ", "", "is full of 0", "at[0] is 127, expected 82"),
     ],
 )  # fmt: skip
 def test_no_reason_is_false_of_this_kernel(exercise, before, after, false, reason):

@@ -290,10 +290,10 @@ def _of_another_kernel(text: str, name: str) -> str:
     """That nothing of this kernel is called so, with what it has."""
     body = text_slips.last_kernel(text)[1]
     has = [
-        other
+        other[1]
         for match in _TYPE.finditer(body)
         for part in integers.parts(body[match.end() :].partition(";")[0])
-        if (other := (re.match(r"[\s*]*(\w+)", part) or [""])[1])
+        if (other := re.match(r"[\s*]*(\w+)", part))  # not a variable that is called half
     ]
     names = list(dict.fromkeys(has))
     if name in names:

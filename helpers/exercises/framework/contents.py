@@ -63,17 +63,18 @@ def _of_input(facts: Facts, solution: Any, number: int, name: str, element: str,
 
     mine, needed = launches(facts.examination.kernel), launches(solution)
     zeros, ones = np.zeros(1), np.ones(1)
-    if needed(zeros) != 0:
+    all_needed, constant = needed(ones), mine(zeros)
+    if all_needed == 0 or needed(zeros) != 0 or not _is_sum(needed, shape) or not np.isfinite(constant):
         return ""
-    if (constant := mine(zeros)) != 0:
-        if not np.isfinite(constant) or mine(ones) - constant != mine(2 * ones) - mine(ones):
+    if constant != 0:
+        if mine(ones) - constant != mine(2 * ones) - mine(ones):
             return ""  # then it is no sum to which a number is added
         return (
             f"Where every array that the kernel is given is full of 0, {element} becomes {constant:g} and not 0: "
             "something is added that is no element of an array."
         )
-    all_mine, all_needed = mine(ones), needed(ones)
-    if all_needed == 0 or mine(2 * ones) != 2 * all_mine or needed(2 * ones) != 2 * all_needed:
+    all_mine = mine(ones)
+    if not _is_sum(mine, shape):
         return ""
     if all_mine == 0 and _is_used(facts, number, first):
         return ""  # not as a summand, but it is there
@@ -106,6 +107,12 @@ def _of_input(facts: Facts, solution: Any, number: int, name: str, element: str,
             single = single if single and lines[0][0] == lines[1][0] else None
             return _difference(element, name, has, due, words, words if len(shape) == 1 else single)
     return f"{element} is made of other elements of {name} than it should be." if _moved(along_axes) else ""
+
+
+def _is_sum(launch: Callable[[np.ndarray], float], shape: tuple[int, ...]) -> bool:
+    """Whether an output is linear in an input, as far as ones show it: the largest element is no sum of two halves."""
+    ones, half = np.ones(1), (np.arange(int(np.prod(shape))) % 2).reshape(shape)
+    return launch(2 * ones) == 2 * launch(ones) and launch(half) + launch(1 - half) == launch(ones)
 
 
 def _is_used(facts: Facts, number: int, first: int) -> bool:

@@ -190,7 +190,7 @@ ARGMIN = Blank(
         "argmin", "at", 128, place_of_smallest,
         (*_of_values((128, 100), (300, 5), (982, 900), (33, 2), (1, 1)),
          Case({"n": 200, "values": 9, "numbers": 6}), Case({"n": 40, "values": 3, "numbers": 0}),
-         Case({"n": 70, "from": 66})),
+         Case({"n": 100, "from": 96})),
         blocks=1, before=-7, inputs=few_values,
     ),
     picture=Drawn(pictures.shuffles),
