@@ -194,8 +194,6 @@ def _difference(
     parts = []
     if lacks.any():
         parts.append(f"lacks {words(lacks)}")
-    if foreign.any():
-        parts.append(f"has {words(foreign)}, which {'does' if foreign.sum() == 1 else 'do'} not belong to it")
     if often.any():
         times = sorted(set((has[often] / due[often] if elements else has[often]).tolist()))
         many = f"{times[0]:g}" if len(times) == 1 else f"up to {times[-1]:g}"
@@ -204,6 +202,8 @@ def _difference(
             if elements
             else f"takes {many} summands from each of {words(often)}, where {due[often].max()} would do"
         )
+    if foreign.any():
+        parts.append(f"has {words(foreign)}, which {'does' if foreign.sum() == 1 else 'do'} not belong to it")
     if not parts:
         return f"{element} is made of {has.sum()} elements of {name}, and {due.sum()} are needed."
     return f"{element} {' and '.join(parts)}."
