@@ -267,25 +267,29 @@ def not_a_multiple(facts: Facts) -> str:
         return ""
     in_shared = re.search(r"in (\w+)((?:\[\d+\])+)\)", str(error))
     name = in_shared[1] if in_shared else said[3]
-    size = getattr(getattr(facts.parameters.get(name), "dtype", None), "itemsize", 4)
+    declared = re.search(rf"\b(float|double)\s+(?:[^;()]*,\s*)?{name}\s*\[", facts.text)
+    of_bytes = {"float": 4, "double": 8}[declared[1]] if declared else 0
+    size = of_bytes if in_shared else getattr(getattr(facts.parameters.get(name), "dtype", None), "itemsize", 4)
+    if size not in (4, 8):
+        return ""  # an index does not count floats
     taken, elements = int(said[1]) // size, "doubles" if size == 8 else "floats"
     index = int(re.findall(r"\d+", in_shared[2])[-1]) if in_shared else int(said[2]) // size
+    names = facts.values(error.block, error.thread)
     for written in facts.accesses(error.line, name):
-        if index % taken and (in_shared or len(written) == 1):
+        if index % taken and (in_shared or len(written) == 1) and integers.value(written[-1], names) in (None, index):
             return (
                 f"In line {error.line}, {name}{''.join(f'[{part}]' for part in written)}: `{written[-1]}` is {index} "
                 f"for thread {_where(error.thread)}, and {taken} {elements} at once begin at a multiple of {taken}."
             )
-    if in_shared:
+    if in_shared and size == 4:
         return _unaligned_tile(facts, name, tuple(map(int, re.findall(r"\d+", in_shared[2]))), int(said[2]), taken)
-    return _unaligned_row(facts, name, index, taken)
+    return "" if in_shared else _unaligned_row(facts, name, index, taken)
 
 
 def _unaligned_tile(facts: Facts, name: str, said: tuple[int, ...], byte: int, taken: int) -> str:
     """That the rows of a tile are no multiple of a wide access long, which begins at the first place of such a row."""
     shape = facts.shape(name)
-    of_floats = re.search(rf"\bfloat\s+(?:[^;()]*,\s*)?{name}\s*\[", facts.text)
-    if not of_floats or len(shape) != 2 or len(said) != 2 or said[1] % taken or shape[1] % taken == 0:
+    if len(shape) != 2 or len(said) != 2 or said[1] % taken or shape[1] % taken == 0:
         return ""
     begins = byte - 4 * (said[0] * shape[1] + said[1])  # of the tile
     if begins % (4 * taken):
