@@ -115,6 +115,7 @@ def test_what_only_looks_like_a_slip_is_left_alone(line):
         ("deep_tiles", "As[y][k]", "As[k][y]", "`k` is 8 for thread (0, 0), but As[8][128] has 8 rows"),
         ("patch", "i < TM; ++i) a[i]", "i <= TM; ++i) a[i]", "a[TM] has no element 4"),
         ("tunable", "i < TM; ++i) a[i]", "i <= TM; ++i) a[i]", "a[TM] has no element TM"),
+        ("fragments", "< 4; ++n) {\n        const", "< 5; ++n) {\n        const", "sums[4] has no element 4"),
         ("turned", "i < TM; ++i) a[i]", "i <= TM; ++i) a[i]", "a[TM] has no element 4"),
         ("naive", "blockIdx.y", "blockidx.y", "Did you mean blockIdx?"),
         ("add_scaled", "+ B[index]", "+ B", "as in B[i]"),
@@ -234,6 +235,7 @@ def test_a_condition_behind_the_access_is_not_the_cause(guard):
         ),
         ("tile_edges", "    C[row * N", "    if (x == 0) C[row * N", "`beta != 0.0f` in line 34 does not hold"),
         ("tile_edges", "K) As[y][x] =", "K) Bs[y][x] =", "The 0 comes first"),
+        ("unmerged_lanes", "{b.x, b.y,", "{b.x, b.x,", "All columns of a thread's patch"),
         ("two_buffers", "        buffer = 1", "        if (x == 0) buffer = 1", "that is one buffer"),
     ],
 )

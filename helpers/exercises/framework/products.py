@@ -203,6 +203,8 @@ def _patterns(probe: Probe, wrong: np.ndarray, tiles: Tiles) -> tuple[str, ...]:
     chosen = places[:: max(1, len(places) // MOST_COMPARED)][: 2 * MOST_COMPARED]
     if len(chosen) < 2:
         return ()
+    right = np.random.default_rng(0).permutation(np.argwhere(~wrong & ~probe.unwritten))[:MOST_COMPARED]
+    chosen = np.concatenate([chosen, right])  # a pattern speaks of all elements, not only of the wrong ones
     row, col, k = chosen[:, 0][:, None], chosen[:, 1][:, None], np.arange(K)[None, :]
     point = Point(M, N, K, row, col, k, tiles)
     of_A = [(Pattern("", lambda p: (p.row, p.k)), A[row, k])]

@@ -301,16 +301,18 @@ def _thrown_away(text: str) -> str:
     return ""
 
 
-_LOOP = re.compile(r"\bfor\s*\(\s*(?:unsigned\s+)?int\s+(\w+)\s*=[^;]*;\s*(\w+)\s*<=\s*([^;]+);[^)]*\)")
+_LOOP = re.compile(r"\bfor\s*\(\s*(?:unsigned\s+)?int\s+(\w+)\s*=[^;]*;\s*\1\s*(<=?)\s*([^;]+);([^)]*)\)")
 
 
 def _one_too_far(text: str, is_right: Callable[[str], bool]) -> str | None:
-    """A loop that goes up to the size of an array of the kernel, and indexes it by its variable."""
+    """A loop that goes up to the size of an array of the kernel, or further, and indexes it by its variable."""
     names = integers.names_in(text, {})
     for loop in _LOOP.finditer(text):
-        if loop[1] != loop[2]:
-            continue
         last = _size(loop[3], names)
+        if loop[2] == "<":
+            if isinstance(last, str) or "++" not in loop[4]:
+                continue
+            last -= 1
         body = text[loop.end() :].lstrip()
         body = integers.bracketed(body[1:], "{}")[0] if body.startswith("{") else body.partition(";")[0]
         if re.search(r"\bif\b|\?", body):
@@ -320,7 +322,10 @@ def _one_too_far(text: str, is_right: Callable[[str], bool]) -> str | None:
             for used in re.findall(rf"\b{array}((?:\[[^][]+\])+)", body):
                 indices = re.findall(r"\[([^][]+)\]", used)
                 for at, (index, size) in enumerate(zip(indices, declared, strict=False)):
-                    if index.strip() == loop[1] and size == last:
+                    if index.strip() != loop[1] or isinstance(last, str) != isinstance(size, str):
+                        continue
+                    equal = loop[2] == "<=" and last == size  # further is told only where the rest is right
+                    if equal or not isinstance(last, str) and last >= size and is_right(text):  # type: ignore[operator]
                         line = integers.line_of(text, loop.start())
                         what = ("element", "column", "row", "tile")[min(len(declared) - at, 3) if declared[1:] else 0]
                         return (
@@ -333,6 +338,8 @@ def _one_too_far(text: str, is_right: Callable[[str], bool]) -> str | None:
 
 def _bounded(text: str, loop: re.Match[str], is_right: Callable[[str], bool]) -> str:
     """The head with which a loop that goes one too far is right; "" if none of those that are tried is."""
+    if loop[2] == "<":
+        return ""
     less = loop[0].replace("<=", "<", 1)
     for head, advice in (
         (less, "Write <, not <=."),

@@ -162,7 +162,7 @@ TWO_LEVELS = Blank(
               "missing.", (("for (int i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS)",
                                  "const int i = blockIdx.x * THREADS + threadIdx.x;\n    if (i < n)"),)),
         Wrong("step_of_block", "From one element to the next it is as far as the whole launch has threads, gridDim.x * "
-              "THREADS: with THREADS alone, blocks add the same elements.", ((LOOP_OF_GRID, "i += THREADS"),)),
+              "THREADS: with less, blocks add the same elements.", ((LOOP_OF_GRID, "i += THREADS"),)),
         Wrong("step_of_grid", "From one element to the next it is as far as the launch has threads: gridDim.x counts "
               "blocks.", ((LOOP_OF_GRID, "i += gridDim.x"),)),
         Wrong("own_block", "Every block begins with the same elements: block b begins at b * THREADS.",

@@ -89,7 +89,7 @@ TWO_OF_THREAD = Blank(
               (("w < v || (w == v && from < at)", "w < v"),)),
         Wrong("later_of_equals", "Of two equal elements the later one wins: from < at, not from > at.",
               (("from < at", "from > at"),)),
-        Wrong("or_equal", "With <= an equal element replaces the one before it, whose place is smaller.",
+        Wrong("or_equal", "An equal element replaces the one before it, whose place is smaller.",
               (("w < v || (w == v && from < at)", "w <= v"),)),
         Wrong("not_larger", "A NaN is not greater than or equal to anything, so that !(w >= v) is true for it, and of "
               "equal elements the later one wins: ask what is smaller.",
