@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gemm_kernels import Kernel, OwnKernel
+from gemm_kernels import Kernel, OwnKernel, get
 from gpusim import devices
 from helpers import recordings, run
 from helpers.exercises.framework import goals, texts
@@ -272,9 +272,8 @@ SHARED_SMS = 4096  # M = N = K at which two blocks share an SM
 
 def predict_deeper() -> Prediction:
     """Two buffers or one deeper tile? Both take the same shared memory; the answer was recorded."""
-    rows = [row for row in recordings.load(suite="sweep") if row.M == SHARED_SMS]
-    single, double = (next(row.gflops for row in rows if row.kernel == name) for name in SWEEP_KERNELS[:2])
-    (deep,) = (row.gflops for row in rows if dict(row.params) == dict(DEEPER.params) and row.kernel == DEEPER.name)
+    kernels = (*map(get, SWEEP_KERNELS[:2]), DEEPER)
+    single, double, deep = (recordings.gflops(kernel, *(SHARED_SMS,) * 3).gflops for kernel in kernels)
     gains = {name: f"{gflops / single - 1:.0%}" for name, gflops in {"two": double, "deep": deep}.items()}
     options = {
         "two buffers": f"They gain {gains['two']}: loads are under way during the products. But another block "

@@ -110,8 +110,8 @@ def table(gpu: str = devices.DEFAULT.name) -> Table:
 def _unseen(gpu: str) -> str:
     unseen = ratios(UNSEEN, gpu=gpu)
     return (
-        f"At {len(unseen.each)} more, in no table above and by which nothing is chosen, it is {unseen.mean:.2f}: "
-        f"faster at {unseen.faster}, at worst {min(unseen.each):.2f}."
+        f"At {len(unseen.each)} random ones, drawn once, which are in no table above and by which nothing is chosen, "
+        f"it is {unseen.mean:.2f}: faster at {unseen.faster}, at worst {min(unseen.each):.2f}."
     )
 
 

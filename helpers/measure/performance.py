@@ -46,12 +46,12 @@ def performance(
 def one_run(
     kernels: Iterable[Kernel], M: int, N: int, K: int, *, recorded_on: str = devices.DEFAULT.name
 ) -> list[Measurement]:
-    """The speeds of several kernels at one shape, to be compared with each other: timed in turns, now or as recorded.
+    """The speeds of several kernels at one shape, to be compared with each other: timed in turns now, or as recorded.
 
-    NoRecording where they were not recorded together. If a kernel is refused, the error that refused it.
+    NoRecording where one was not recorded. If a kernel is refused, the error that refused it.
     """
     if gpu.backend() != "gpu":
-        return recordings.of_one_suite(kernels, M, N, K, recorded_on)
+        return [recordings.gflops(kernel, M, N, K, recorded_on) for kernel in kernels]
     timed, refused = bench_together([at_shape(kernel, M, N, K, gpu.name()) for kernel in kernels], M, N, K)
     if refused:
         raise refused[0].error

@@ -2,8 +2,8 @@
 
 A folder for each GPU, in it a file for each suite that was measured: `nvidia-h200/ladder.json`.
 
-`ladder`, `shapes`, `blocks`, `sweep` and `tiles` (times beside cuBLAS), `search` and `finals` (of the best
-parameters):
+`ladder`, `shapes`, `blocks`, `sweep` and `tiles` (times beside cuBLAS; a kernel with its parameters has one row at a
+shape in all of them, and pages read it by `find`), `search` and `finals` (of the best parameters):
     {"gpu": name, "runs": [provenance, …], "rows": [a `Measurement` and the number of its run, …]}.
 `fastest`: what `gemm_kernels.fastest` gives for each shape, beside cuBLAS, in several runs (`Compared`).
 `choices`: what the candidates for `gemm_kernels.fastest` reached at many shapes (`choosing.Measured`).
@@ -146,23 +146,6 @@ def find(kernel: Kernel, M: int, N: int, K: int, gpu: str = devices.DEFAULT.name
         if _same_kernel(row, kernel) and (row.M, row.N, row.K) == (M, N, K):
             return row
     return None
-
-
-def of_one_suite(
-    kernels: Iterable[Kernel], M: int, N: int, K: int, gpu: str = devices.DEFAULT.name
-) -> list[Measurement]:
-    """The measurements of several kernels at one shape by the first suite that timed them all, in turns. NoRecording
-    where none did."""
-    asked = [at_shape(kernel, M, N, K, gpu) for kernel in kernels]
-    for suite in TIMED_SUITES:
-        if not path(gpu, suite).exists():
-            continue
-        rows = [row for row in load(gpu, suite) if (row.M, row.N, row.K) == (M, N, K)]
-        measured = [next((row for row in rows if _same_kernel(row, kernel)), None) for kernel in asked]
-        if None not in measured:
-            return measured  # type: ignore[return-value]
-    names = _listed(dict.fromkeys(kernel.name for kernel in asked))
-    raise NoRecording(f"No suite timed all of these kernels ({names}) at {M}×{N}×{K} on {gpu}. {how_to('sweep')}")
 
 
 def nearest(kernel: Kernel, M: int, N: int, K: int, gpu: str = devices.DEFAULT.name) -> Measurement | None:

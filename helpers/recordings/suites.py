@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -188,6 +188,43 @@ def tiles(size: int = TILES_SIZE) -> list[Group]:
         sets = (dict(zip(values, chosen, strict=True)) for chosen in itertools.product(*values.values()))
         kernels += [kernel.replace(**params) for params in sets if not broken(kernel.rules, params)]
     return [Group(tuple(kernels), size, size, size)]
+
+
+def groups_of(suite: str) -> list[Group]:
+    """What a suite of TIMED_SUITES measures. A kernel is timed once at a shape: what a suite before this one has there
+    is left out, and is read from that one."""
+    every = {"ladder": ladder, "shapes": shapes, "blocks": blocks, "sweep": sweep, "tiles": tiles}
+    before = TIMED_SUITES[: TIMED_SUITES.index(suite)]
+    known = {_key(kernel, group) for name in before for group in every[name]() for kernel in group.kernels}
+    groups = [
+        replace(group, kernels=tuple(kernel for kernel in group.kernels if _key(kernel, group) not in known))
+        for group in every[suite]()
+    ]
+    return [group for group in groups if group.kernels]
+
+
+def _key(kernel: Kernel, group: Group) -> tuple[object, ...]:
+    return kernel.name, tuple(kernel.params.items()), group.M, group.N, group.K
+
+
+def in_turns(groups: Mapping[str, Sequence[Group]]) -> list[tuple[Group, tuple[str, ...], int]]:
+    """Groups of several suites as one for each shape, so that all kernels there take turns in one run.
+
+    Returns:
+        (the group, the suite of each of its kernels, how many groups it was) for each shape.
+    """
+    at: dict[Shape, list[tuple[str, Group]]] = {}
+    for suite, members in groups.items():
+        for group in members:
+            at.setdefault((group.M, group.N, group.K), []).append((suite, group))
+    return [
+        (
+            Group(tuple(kernel for _, group in members for kernel in group.kernels), *shape),
+            tuple(suite for suite, group in members for _ in group.kernels),
+            len(members),
+        )
+        for shape, members in at.items()
+    ]
 
 
 SEARCH, FINALS = "search", "finals"  # of `tune`: all configurations, and the finalists beside cuBLAS

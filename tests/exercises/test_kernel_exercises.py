@@ -312,7 +312,7 @@ def test_verdict_on_a_gpu_shows_measured_beside_predicted_time(monkeypatch):
     line = speed.line(kernel, BETA.solved, BETA.problem)
     assert re.fullmatch(
         r"\nM = N = K = 2048: \S+ [mµ]s \(\S+ to \S+\), predicted for NVIDIA H200; the (?:limit|busiest part) is .+; "
-        r"31 µs, measured here \(NVIDIA H200\)\. A range as wide held \d+ of \d+ .+\.", line
+        r"31 µs, measured here \(NVIDIA H200\)\. Of \d+ timed launches of .+, \d+ fell within .+\.", line
     )  # fmt: skip
     assert launched[0][0] == BETA.solved
     monkeypatch.setattr(speed.gpu, "backend", lambda: "simulator")

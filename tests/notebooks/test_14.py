@@ -45,8 +45,8 @@ def test_what_a_learner_writes_in_an_exercise_reaches_its_check(call, before, af
 
 
 def shares() -> dict[tuple[int, int, int], float]:
-    """Shape -> the ladder's best over cuBLAS, with the squares that only the search has timed."""
-    return n14.shares() | n14.found_by_search()
+    """Shape -> the ladder's best over cuBLAS, with the squares that the ladder's run lacks."""
+    return n14.shares() | n14.further_squares()
 
 
 def test_lost_shapes_are_the_four_that_the_notebook_explains():

@@ -1,6 +1,7 @@
 """Recordings: what is kept, how it is merged, how it is read back and labelled."""
 
 import json
+from collections import Counter
 
 import pytest
 
@@ -10,11 +11,14 @@ from helpers import recordings
 from helpers.measure import Measurement, Timing, geometric_mean, one_run, performance
 from helpers.measure.provenance import code_sha256
 from helpers.recordings.suites import (
+    BLOCK_SIZE,
     LADDER_SIZES,
     OTHER_SHAPES,
     TIMED_SUITES,
     block_shapes,
     blocks,
+    groups_of,
+    in_turns,
     ladder,
     sweep,
     tiles,
@@ -175,17 +179,26 @@ def test_shipped_recordings_cover_the_ladder_and_block_shapes():
     assert not wanted - recorded, "run `python -m helpers.tools.measuring record --suite ladder` on a GPU"
     recorded = {(r.kernel, r.M, r.N, r.K) for r in recordings.load(suite="shapes")}
     assert not {(kernel.name, *shape) for kernel in LADDER for shape in OTHER_SHAPES} - recorded
-    shapes = {(r.kernel, r.block) for r in recordings.load(suite="blocks")}
-    assert shapes == {(name, (*shape, 1)) for name in ("naive", "coalesced") for shape in block_shapes()}
 
 
-def test_shipped_recordings_have_double_buffering_and_the_tiles():
-    sweeps = {(r.kernel, tuple(r.params.items()), r.M) for r in recordings.load(suite="sweep")}
-    assert sweeps == {
-        (kernel.name, tuple(kernel.params.items()), group.M) for group in sweep() for kernel in group.kernels
+@pytest.mark.parametrize("suite", ["blocks", "sweep", "tiles"])
+def test_shipped_suite_has_what_it_measures_and_nothing_else(suite):
+    recorded = {(r.kernel, tuple(r.params.items()), r.M) for r in recordings.load(suite=suite)}
+    assert recorded == {
+        (kernel.name, tuple(kernel.params.items()), group.M) for group in groups_of(suite) for kernel in group.kernels
     }
-    recorded = {(r.kernel, tuple(r.params.items())) for r in recordings.load(suite="tiles")}
-    assert recorded == {(kernel.name, tuple(kernel.params.items())) for kernel in tiles()[0].kernels}
+
+
+@pytest.mark.parametrize("groups", [blocks(), sweep(), tiles()])
+def test_everything_that_suites_compare_was_recorded_once(groups):
+    for group in groups:
+        assert len(one_run(group.kernels, group.M, group.N, group.K)) == len(group.kernels)
+
+
+@pytest.mark.parametrize("gpu", recordings.gpus())
+def test_kernel_has_one_recorded_speed_at_a_shape(gpu):
+    rows = Counter((r.kernel, tuple(r.params.items()), r.M, r.N, r.K) for r in recordings.load(gpu))
+    assert [row for row, count in rows.items() if count > 1] == []
 
 
 @pytest.mark.parametrize("suite", ["ladder", "shapes", "sweep", "tiles", "search", "finals"])
@@ -331,10 +344,17 @@ def test_counters_are_read_from_ncus_table_launch_by_launch():
     assert parse("==ERROR== ERR_NVGPUCTRPERM") == []
 
 
-def test_speeds_to_compare_are_those_of_one_suite():
-    size, suite = 2048, {row.time for row in recordings.load(suite="sweep")}
+def test_speeds_to_compare_are_the_ones_of_every_page():
     pair = [get("double_buffered", BLOCKS=blocks) for blocks in (1, 2)]
-    assert all(speed.time in suite for speed in one_run(pair, size, size, size))
-    assert performance(pair[1], size, size, size).measurement.time not in suite  # it is in the first suite, too
-    with pytest.raises(recordings.NoRecording, match="No suite timed all of these kernels"):
-        one_run(pair, size, size, size - 1)
+    assert one_run(pair, 2048, 2048, 2048) == [performance(one, 2048, 2048, 2048).measurement for one in pair]
+    with pytest.raises(recordings.NoRecording, match="double_buffered .* was not recorded"):
+        one_run(pair, 2048, 2048, 2047)
+
+
+def test_kernels_of_several_suites_take_turns_at_a_shape():
+    timed = {suite: groups_of(suite) for suite in TIMED_SUITES}
+    shapes = in_turns(timed)
+    assert len({(group.M, group.N, group.K) for group, _, _ in shapes}) == len(shapes)
+    (group, suites, count) = next(one for one in shapes if one[0].M == one[0].N == one[0].K == BLOCK_SIZE)
+    assert set(suites) == {"ladder", "blocks", "sweep", "tiles"} and len(suites) == len(group.kernels)
+    assert count == sum((one.M, one.N, one.K) == (BLOCK_SIZE,) * 3 for groups in timed.values() for one in groups)

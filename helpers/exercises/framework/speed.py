@@ -32,8 +32,8 @@ LIKE = 1.05  # at most so many times the course's predicted time: then what was 
 
 
 def line(kernel: Kernel, source: str, problem: Problem, name: str = "", before: str = "") -> str:
-    """'M = N = K = 2048: 1.1 ms (1.0 to 1.2), predicted for NVIDIA H200; the limit is latency. A range as wide held
-    53 of 67 such launches …' or '' where it cannot be predicted; on a GPU also '1.08 ms, measured here (NVIDIA H200)'.
+    """'M = N = K = 2048: 1.1 ms (1.0 to 1.2), predicted for NVIDIA H200; the limit is latency. Of 67 timed
+    launches …, 53 fell within …' or '' where it cannot be predicted; on a GPU also '1.08 ms, measured here (…)'.
 
     source: the kernel's.  name: of the exercise.  before: of the one whose kernel this one improves on, '' for none.
     """

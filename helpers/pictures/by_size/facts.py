@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpusim import devices
 from helpers import gpu, recordings
 from helpers.measure.bench import bench_together
 from helpers.recordings.measurement import Measurement
@@ -41,7 +40,7 @@ def ways() -> Sweep:
         ]
         rows = [row for group in groups for row in group]
     else:
-        rows = recordings.load(devices.DEFAULT.name, "sweep")
+        rows = [recordings.gflops(kernel, point.M, point.N, point.K) for point in sweep() for kernel in point.kernels]
     gflops: dict[str, dict[int, float]] = {}
     for row in rows:
         if name := _name(row):

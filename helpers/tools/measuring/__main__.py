@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -30,12 +30,11 @@ from helpers.recordings.suites import (
     TIMED_SUITES,
     Group,
     SuiteShape,
-    blocks,
     fastest_shapes,
+    groups_of,
+    in_turns,
     ladder,
     shapes,
-    sweep,
-    tiles,
 )
 from helpers.tools.measuring import calibrate, choosing, fastest_suite, side_by_side, tuning
 from helpers.tools.measuring.correctness import EVERY, Incorrect, record_correctness
@@ -44,7 +43,7 @@ from helpers.tools.measuring.fetched import record_fetched
 from helpers.tools.measuring.graphs import NoCublas
 from helpers.tools.measuring.lost import record_lost
 from helpers.tools.measuring.occupancy_answers import record_occupancy
-from helpers.tools.measuring.record import at_shape, record_golden, record_suite
+from helpers.tools.measuring.record import at_shape, record_golden, record_suites
 from helpers.tools.measuring.workloads.record import record_workloads
 
 
@@ -181,9 +180,7 @@ def _suite_groups(suite: str, options: argparse.Namespace) -> list[Group]:
     """What a timed suite measures: --size and the named kernels restrict those that are about the whole ladder."""
     if suite == "ladder":
         return _groups(options)
-    if suite == "shapes":
-        return shapes(tuple(options.kernels) or RUNGS)
-    return {"blocks": blocks, "sweep": sweep, "tiles": tiles}[suite]()
+    return shapes(tuple(options.kernels) or RUNGS) if suite == "shapes" else groups_of(suite)
 
 
 def _bench(options: argparse.Namespace) -> int:
@@ -219,7 +216,11 @@ def _record(options: argparse.Namespace) -> int:
     suites = options.suite or SUITES
     refused: list[Refusal] = []
     options.folder.mkdir(parents=True, exist_ok=True)
+    if timed := {suite: _suite_groups(suite, options) for suite in TIMED_SUITES if suite in suites}:
+        refused += _record_timed(timed, options)
     for suite in suites:
+        if suite in TIMED_SUITES:
+            continue
         if suite == FASTEST:
             try:
                 refused += _fastest(options, fastest_shapes(gpu=gpu.name()), options.folder)
@@ -230,22 +231,24 @@ def _record(options: argparse.Namespace) -> int:
             else:
                 print(f"{suite}: {recordings.path(gpu.name(), suite, options.folder)}", flush=True)
             continue
-        if suite not in TIMED_SUITES:
-            print(f"{suite}: {_record_answers(suite, options)}", flush=True)
-            continue
-        groups = _suite_groups(suite, options)
-        print(f"{suite}: {len(groups)} groups")
-        print(HEADER)
-
-        def report(done: int, group: Group, measured: list[Measurement], total: int = len(groups)) -> None:
-            for row in measured:
-                print(table_row(row), flush=True)
-            _progress(done, total)
-
-        file, refusals = record_suite(suite, groups, budget_s=options.budget, folder=options.folder, report=report)
-        refused += refusals
-        print(f"{suite}: {file}")
+        print(f"{suite}: {_record_answers(suite, options)}", flush=True)
     return _tell(refused)
+
+
+def _record_timed(groups: Mapping[str, Sequence[Group]], options: argparse.Namespace) -> Sequence[Refusal]:
+    """Measure the timed suites, all kernels of a shape in turns. Returns what was refused."""
+    shapes = in_turns(groups)
+    print(f"{', '.join(groups)}: {len(shapes)} shapes")
+    print(HEADER)
+
+    def report(done: int, measured: Sequence[Measurement]) -> None:
+        for row in measured:
+            print(table_row(row), flush=True)
+        _progress(done, len(shapes))
+
+    files, refused = record_suites(shapes, budget_s=options.budget, folder=options.folder, report=report)
+    print(*files, sep="\n")
+    return refused
 
 
 def _fastest(options: argparse.Namespace, shapes: Sequence[SuiteShape], folder: Path | None) -> Sequence[Refusal]:

@@ -19,36 +19,43 @@ from helpers.recordings.measurement import Measurement
 from helpers.recordings.suites import GOLDEN, GOLDEN_SEED, GOLDEN_SHAPES, Group
 
 
-def record_suite(
-    suite: str,
-    groups: Sequence[Group],
+def record_suites(
+    shapes: Sequence[tuple[Group, tuple[str, ...], int]],
     *,
     budget_s: float = 1.0,
     folder: Path = recordings.FOLDER,
-    report: Callable[[int, Group, list[Measurement]], None] = lambda done, group, measured: None,
-) -> tuple[Path, list[Refusal]]:
-    """Measure every group and merge its rows into the suite's file. Returns the file and what was refused.
+    report: Callable[[int, list[Measurement]], None] = lambda done, measured: None,
+) -> tuple[list[Path], list[Refusal]]:
+    """Measure every shape and merge its rows into the files of their suites. Returns the files and what was refused.
 
-    `report` is called after each group with the number of groups done. An exception, KeyboardInterrupt among them,
-    passes through after the rows of the finished groups are on disk: an interrupted run keeps what it measured.
+    shapes: of `in_turns`.  budget_s: for each group that a shape is made of.  `report` is called after each shape with
+    the number of shapes done. An exception, KeyboardInterrupt among them, passes through after the rows of the finished
+    shapes are on disk: an interrupted run keeps what it measured.
     """
-    compile_all([kernel for group in groups for kernel in at_shape(group, gpu.name())])
-    sources = {kernel.name: code_sha256(kernel) for group in groups for kernel in group.kernels}
-    about_this_run = provenance() | {"code_sha256": sources}
-    file = recordings.path(gpu.name(), suite, folder)
-    rows: list[dict[str, Any]] = []
+    compile_all([kernel for group, _, _ in shapes for kernel in at_shape(group, gpu.name())])
+    sources = {kernel.name: code_sha256(kernel) for group, _, _ in shapes for kernel in group.kernels}
+    about_this_run = provenance()
+    rows: dict[str, list[dict[str, Any]]] = {}
     refused: list[Refusal] = []
+    files: list[Path] = []
     try:
-        for done, group in enumerate(groups, start=1):
+        for done, (group, suites, count) in enumerate(shapes, start=1):
             kernels = at_shape(group, gpu.name())
-            measured, refusals = bench_together(kernels, group.M, group.N, group.K, budget_s=budget_s)
+            measured, refusals = bench_together(kernels, group.M, group.N, group.K, budget_s=count * budget_s)
             refused += refusals
-            rows += [measurement.row() for measurement in measured]
-            report(done, group, measured)
+            suite_of = {
+                (kernel.name, tuple(kernel.params.items())): suite
+                for kernel, suite in zip(kernels, suites, strict=True)
+            }
+            for row in measured:
+                rows.setdefault(suite_of[row.kernel, tuple(row.params.items())], []).append(row.row())
+            report(done, measured)
     finally:
-        if rows:
-            file = recordings.merge(gpu.name(), suite, about_this_run, rows, folder)
-    return file, refused
+        for suite, its_rows in rows.items():
+            its_sources = {name: sources[name] for name in dict.fromkeys(row["kernel"] for row in its_rows)}
+            about = about_this_run | {"code_sha256": its_sources}
+            files.append(recordings.merge(gpu.name(), suite, about, its_rows, folder))
+    return files, refused
 
 
 def at_shape(group: Group, gpu_name: str) -> list[Kernel]:

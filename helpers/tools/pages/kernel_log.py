@@ -14,7 +14,6 @@ from typing import Any
 
 from gpusim import devices
 from helpers import recordings
-from helpers.pictures.theme import thousands
 from helpers.recordings import compared
 from helpers.recordings.compared import Compared
 from helpers.tools.pages.markers import Markers, command_line
@@ -32,16 +31,15 @@ def section(rows: Sequence[Compared]) -> str:
     lines = [f"- {compared.group_line(summary)}" for summary in compared.summaries(rows)]
     lines += [
         "",
-        "| group | M × N × K | timed | GFLOPS | cuBLAS | ratio | lowest … highest | to the best | of peak | kernel |",
-        "|---|---|---|--:|--:|--:|--:|--:|--:|---|",
+        "| group | M × N × K | timed | ratio | lowest … highest | to the best | of peak | kernel |",
+        "|---|---|---|--:|--:|--:|--:|---|",
     ]
     for row in rows:
         ratio = f"{row.of_cublas:.3f}" if row.of_cublas >= 1 else f"**{row.of_cublas:.3f}**"
         spread = f"{min(row.ratios):.3f} … {max(row.ratios):.3f}"
         peak = f"{row.of_peak:.0%}" if row.of_peak is not None else "–"
-        speeds = f"{thousands(row.gflops)} | {thousands(row.cublas_gflops)}"
         lines.append(
-            f"| {row.group} | {row.M} × {row.N} × {row.K} | {row.way} | {speeds} | {ratio} | {spread} | "
+            f"| {row.group} | {row.M} × {row.N} × {row.K} | {row.way} | {ratio} | {spread} | "
             f"{row.of_best:.3f} | {peak} | "
             f"`{row.short}` |"
         )

@@ -36,8 +36,11 @@ def test_ranges_hold_their_share_of_unseen_kernels(seen):
 def test_sentence_says_how_many_and_which_kernels_were_tested(kind):
     launches = machine(GPU).compared
     unseen, seen = (range_for(launches, kind, was_seen) for was_seen in (False, True))
-    launches = "such launches" if kind in ("latency", "dram") else "timed launches"  # the others are few
-    assert unseen.reason == f"A range as wide held {unseen.inside} of {unseen.launches} {launches} of other kernels."
+    alike = " with the same kind of limit" if kind in ("latency", "dram") else ""  # the others are few
+    assert unseen.reason == (
+        f"Of {unseen.launches} timed launches of other kernels{alike}, {unseen.inside} fell within the range that was "
+        "predicted for them in the same way."
+    )
     assert "the course's own kernels" in seen.reason
     assert unseen.inside < unseen.launches  # a range that holds all of them promises more than was seen
 

@@ -327,15 +327,16 @@ def test_wrong_kernel_on_a_gpu_is_refused_and_others_measured(monkeypatch):
 
 @on_a_gpu
 def test_interrupted_gpu_recording_keeps_what_it_measured(monkeypatch, tmp_path):
-    from helpers.recordings.suites import ladder
-    from helpers.tools.measuring.record import record_suite
+    from helpers.recordings.suites import in_turns, ladder
+    from helpers.tools.measuring.record import record_suites
 
     monkeypatch.setenv(gpu.BACKEND_VARIABLE, "gpu")
 
-    def interrupt(done, group, measured):
+    def interrupt(done, measured):
         if done == 2:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        record_suite("ladder", ladder((get("coalesced"),), (64, 96, 128)), folder=tmp_path, report=interrupt)
+        shapes = in_turns({"ladder": ladder((get("coalesced"),), (64, 96, 128))})
+        record_suites(shapes, folder=tmp_path, report=interrupt)
     assert [row.M for row in recordings.load(gpu.name(), folder=tmp_path)] == [64, 96]

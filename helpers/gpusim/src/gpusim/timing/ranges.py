@@ -51,12 +51,15 @@ class Range:
 
     @property
     def reason(self) -> str:
-        """Why it is so wide, a sentence."""
+        """How often such ranges were right, a sentence."""
         if not self.launches:
             return "No launch on this GPU was compared with its prediction."
         of = "the course's own kernels" if self.seen else "other kernels"
-        launches = "such launches" if self.alike else "timed launches"
-        return f"A range as wide held {self.inside} of {self.launches} {launches} of {of}."
+        alike = " with the same kind of limit" if self.alike else ""
+        return (
+            f"Of {self.launches} timed launches of {of}{alike}, {self.inside} fell within the range that was predicted "
+            "for them in the same way."
+        )
 
 
 def compared(launches: Iterable[Sequence[Any]]) -> tuple[Compared, ...]:
