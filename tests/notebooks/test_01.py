@@ -1,14 +1,12 @@
-"""Notebook 01: the numbers in its prose are those of the roofline, and its claims those of the recordings."""
+"""Notebook 01: its claims are those of the roofline and of the recordings."""
 
 import re
 
 import numpy as np
-import pytest
 
 from gemm_kernels import get
 from gpusim import devices
 from helpers.exercises import n01
-from helpers.pictures import traffic
 from helpers.pictures.roofline import model as roofline
 from helpers.pictures.roofline.explorer import point_of
 from tests.notebooks.support import H200, answered, cells, prose, said
@@ -16,29 +14,10 @@ from tests.notebooks.support import H200, answered, cells, prose, said
 ADA = devices.get("RTX 6000 Ada")
 
 
-def test_the_product_by_hand_is_right_and_its_work_is_counted():
+def test_the_product_by_hand_is_right():
     A, B = np.array([[1, 2, 3], [4, 5, 6]]), np.array([[7, 8], [9, 10], [11, 12]])
     text = " ".join(prose("01").split())
     assert "A = 1 2 3 B = 7 8 C = {} {} 4 5 6 9 10 {} {} 11 12".format(*(A @ B).ravel()) in text
-    products, additions = said("01", r"takes (\d+) multiplications and (\d+) additions")
-    assert products + additions == traffic.flops(2, 2, 3)
-    reads = said("01", r"It reads (\d+) \+ (\d+) floats and writes (\d+)")
-    assert reads == (A.size, B.size, (A @ B).size)
-
-
-def test_the_vector_by_hand_is_limited_by_memory():
-    floor = roofline.fastest_time(H200, *n01.VECTOR)
-    assert f"million: {1000 * floor.compute_ms:.1f} µs" in prose("01")
-    assert said("01", r"= 67\.1 million: (\d+) µs\. So it takes at least (\d+) µs") == (round(1000 * floor.ms),) * 2
-    least = traffic.compulsory(*n01.VECTOR)
-    assert (least.flops / 1e6, least.total / 1e6) == (pytest.approx(33.6, abs=0.05), pytest.approx(67.1, abs=0.05))
-
-
-def test_the_ridge_and_the_intensities_are_those_of_the_model():
-    assert f"66.9 / 4.8 = {roofline.ridge_point(H200):.1f} FLOP per byte for the H200" in " ".join(prose("01").split())
-    (cube,) = said("01", r"without an old C, the intensity is (\d+)")
-    assert cube == round(traffic.compulsory(4096, 4096, 4096).intensity)
-    assert traffic.compulsory(*n01.VECTOR).intensity == pytest.approx(0.5, rel=0.01)
 
 
 def test_memory_is_the_limit_at_the_depth_that_is_said():
@@ -65,14 +44,6 @@ def test_cells_of_functions_and_loops_take_their_solutions():
     assert changed.passed is True
 
 
-def test_the_numbers_of_the_cube_are_those_of_the_model():
-    need = traffic.compulsory(*n01.CUBE, beta=1.0)
-    numbers = said(
-        "01", r"operations are \*\*(\d+) GFLOP\*\*.*?read, \*\*(\d+) MB\*\*, and one is written, \*\*(\d+) MB\*\*"
-    )
-    assert numbers == (round(need.flops / 1e9), round(need.loads / 1e6), round(need.store_C / 1e6)) == (137, 201, 67)
-
-
 def test_arithmetic_takes_longest_on_all_five_gpus():
     floors = [roofline.fastest_time(devices.get(name), *n01.CUBE, beta=1.0) for name in n01.FIVE]
     assert all(floor.compute_ms > 4 * floor.memory_ms for floor in floors)
@@ -85,7 +56,6 @@ def test_the_chain_of_one_thread_is_as_long_as_printed():
     text = cell.outputs[0].text
     assert f"H200: {132 * 128} multipliers · 2 · 1980 MHz = 66.9 TFLOPS" in text
     assert "256 × 256 × 128: at least    0.25 µs; 128 multiply-adds of 4 cycles one after another: 0.26 µs" in text
-    assert said("01", r"K multiply-adds of (\d+) cycles") == (4,)
     times = [tuple(map(float, pair)) for pair in re.findall(r"at least +([\d.]+) µs; .*: ([\d.]+) µs", text)]
     assert abs(times[0][1] / times[0][0] - 1) < 0.1  # as long as the least time, for step 1's shape
     assert len(times) == 3 and all(chain < limits for limits, chain in times[1:])

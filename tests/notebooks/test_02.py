@@ -5,8 +5,7 @@ import re
 from gemm_kernels import get
 from gpusim import devices
 from helpers import course, recordings
-from helpers.exercises.n02.blanks import BLOCK
-from tests.notebooks.support import cells, prose, said
+from tests.notebooks.support import cells, prose
 
 
 def test_half_full_warps_are_half_as_fast_within_a_few_per_cent():
@@ -15,12 +14,6 @@ def test_half_full_warps_are_half_as_fast_within_a_few_per_cent():
             recordings.gflops(get("naive", block_x=x, block_y=h), 2048, 2048, 2048).gflops for h in (y, 2 * y)
         )
         assert 1.9 < full / half < 2.1
-
-
-def test_warp_3_of_a_square_block_has_the_rows_that_are_said():
-    first, last, *rows = said("02", r"Ids (\d+) to (\d+): all x, with y = (\d+) and y = (\d+)")
-    assert (first, last) == (3 * 32, 4 * 32 - 1)
-    assert {id // 16 for id in range(first, last + 1)} == set(rows)
 
 
 def test_block_turned_by_a_quarter_is_nearly_four_times_as_fast():
@@ -38,23 +31,11 @@ def test_fewer_rows_read_by_a_warp_are_faster():
     assert speeds == sorted(speeds) and all(min(int(row[0]), 32) == int(row[2]) for row in rows)
 
 
-def test_the_owner_of_the_example_is_the_thread_that_is_said():
-    row, col, x, y, block_x, block_y = said(
-        "02", r"C\[(\d), (\d)\] belongs to thread \((\d), (\d)\) of block \((\d), (\d)\)"
-    )
-    assert (row, col) == (block_x * 2 + x, block_y * 2 + y)
-
-
-def test_whole_blocks_are_what_the_blank_promises():
-    assert said("02", r"M was a multiple of (\d+) and N one of (\d+)") == BLOCK
-
-
 def test_the_launch_in_two_dimensions_is_counted_as_printed():
     launch = course.kernel("naive").launch(256, 256, 128).in_blocks(16, 16)
     blocks, warps = launch.grid[0] * launch.grid[1], launch.threads // 32
     h200 = devices.get("NVIDIA H200")
     sms = blocks * launch.threads // h200.threads_per_sm
-    assert said("02", r"An SM of the H200 holds (\d+) threads") == (h200.threads_per_sm,)
     (cell,) = (cell for cell in cells("02") if "h200.threads_per_sm" in cell.source)
     printed = f"grid (16, 16): {blocks} blocks of {warps} warps, {blocks * warps} warps, {blocks * 256} threads\n"
     assert cell.outputs[0].text == printed + f"They fill {sms} of the {h200.sms} SMs of an H200.\n"

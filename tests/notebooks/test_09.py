@@ -12,7 +12,7 @@ from helpers.exercises import n09, pairs
 from helpers.measure.states import states
 from helpers.pictures.budget import facts as budget
 from helpers.pictures.vector_width.facts import WIDTHS, Copy, moves_of, way_of
-from tests.notebooks.support import H200, answered, counters, gain, said, speeds
+from tests.notebooks.support import H200, answered, counters, gain, speeds
 
 GUARDED_LOOP = '''my_loop = """    if (K % 4 == 0)
         for (; k < K; k += 4) {
@@ -48,40 +48,25 @@ def test_float4_and_float2_are_refused_where_the_answers_say():
 
 
 def test_row_beginning_beside_a_sector_costs_what_answers_say():
-    passes, own, shifted = said(
-        "09",
-        r"into a fifth: (\d+) sectors\. .* another sector: (\d+)\. float4 is refused at column 1; .* costs (\d+)\.",
-    )
-    assert [way_of(width, Copy(first=1)).cost for width in WIDTHS[:2]] == [passes, own]
-    assert way_of(WIDTHS[3], Copy(first=1)).refused and way_of(WIDTHS[3], Copy(first=4)).cost == shifted
+    assert [way_of(width, Copy(first=1)).cost for width in WIDTHS[:2]] == [4 * (4 + 1), 64 + 1]
+    assert way_of(WIDTHS[3], Copy(first=1)).refused and way_of(WIDTHS[3], Copy(first=4)).cost == 16 + 1
 
 
 def test_blocks_need_a_second_wave_at_2049_but_not_at_2048():
-    edge, same, tiles, places = said("09", r"(\d+) · (\d+) = (\d+) tiles are more than the (\d+) blocks that fit")
     for name in ("interleaved", "vectorized", "vectorized_ptx"):
         kernel = get(name)
         taken = run.compiled(kernel, H200.arch)
         blocks = occupancy(H200, kernel.threads, taken.registers, taken.shared_bytes).blocks
-        assert kernel.grid(2049, 2049)[:2] == (edge, same) and edge * same == tiles
-        assert np.prod(kernel.grid(2048, 2048)) <= blocks * H200.sms == places < tiles
+        fewer, more = (np.prod(kernel.grid(size, size)) for size in (2048, 2049))
+        assert fewer <= blocks * H200.sms < more < 1.1 * blocks * H200.sms
         assert speeds(2049)[name] < 0.6 * speeds(2048)[name]
-
-
-def test_groups_and_tail_of_the_small_case_match_the_prose():
-    (columns,) = said("09", r"whose rows have (\d+) floats")
-    groups, tail = said("09", r"(\w+) groups and a tail of (\w+):")
-    assert divmod(columns, 4) == (groups, tail)
-    assert said("09", r"(\d+) instructions instead of (\d+)") == (groups + tail, columns)
-    assert said("09", r"It begins at float (\d+), which is byte (\d+)") == (columns, 4 * columns)
-    assert 4 * columns % 16 != 0
 
 
 def test_blank_takes_its_solution_and_gains_what_the_prose_says():
     wide = exercises.get("wide")
     assert wide.check(wide.solved).passed
-    (least,) = said("09", r"gains more than (\d+) per cent")
     for size in (1024, 2048, 4096):
-        assert 100 * (course.speed("wide", size).gflops / course.speed("patch", size).gflops - 1) > least
+        assert course.speed("wide", size).gflops / course.speed("patch", size).gflops > 1.15
 
 
 def test_both_ptx_changes_gain_if_aligned_at_equal_traffic():
@@ -123,18 +108,6 @@ def test_vectorized_ptx_gains_by_one_change_and_loses_by_one():
 def test_each_change_alone_keeps_the_inline_ptx_of_its_own_loads(changed, kept):
     source = n09.with_one_change(changed)
     assert source.count("asm volatile") == 1 and f'asm volatile("{kept}' in source
-
-
-def test_asking_each_row_saves_requests_if_half_are_aligned():
-    few, single, many, four, together, taken = said(
-        "09", r"(\d+) · (\d+) \+ (\d+) · (\d+) = (\d+) requests, and not (\d+)"
-    )
-    (columns,) = said("09", r"With (\d+) columns every second row \*is\* aligned")
-    aligned = [row for row in range(64) if columns * row % 4 == 0]
-    assert (len(aligned), 64 - len(aligned)) == (few, many) and few * single + many * four == together
-    wide, narrow = (run.record(get("vectorized").launch(N, N, 64)).total("requests", "global", "ld", "B")
-                    for N in (256, columns))  # fmt: skip
-    assert (wide, narrow) == (64 * single, taken) and taken == 64 * four
 
 
 def test_with_restrict_a_sum_in_memory_is_stored_once():

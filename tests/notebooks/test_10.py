@@ -1,4 +1,4 @@
-"""Notebook 10: the numbers in its prose are those of the kernels, its claims those of recordings and counters."""
+"""Notebook 10: what its prose says of buffers and copies is so in recordings, counters and models."""
 
 import numpy as np
 import pytest

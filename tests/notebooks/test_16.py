@@ -1,4 +1,4 @@
-"""Notebook 16: the numbers in its prose are those of its kernels, its claims those of what was executed or recorded."""
+"""Notebook 16: its tree by hand is right, and its claims are those of what was executed or recorded."""
 
 import re
 
@@ -9,7 +9,7 @@ from helpers import exercises
 from helpers.exercises import reductions
 from helpers.pictures.shuffle import explorer as shuffle
 from helpers.pictures.tree import explorer as tree
-from tests.notebooks.support import prose, said, sources
+from tests.notebooks.support import prose, sources
 
 
 def test_the_tree_by_hand_adds_what_it_shows():
@@ -21,8 +21,6 @@ def test_the_tree_by_hand_adds_what_it_shows():
         numbers = numbers[:half] + numbers[half : 2 * half]
         assert shown == numbers.tolist()
         half //= 2
-    first, second, total = said("16", r"1 \+ 5 = (\d+) and 2 \+ 6 = (\d+)\. At the end lane 0 has (\d+)")
-    assert (first, second, total) == (6, 8, sum(range(1, 9)))
 
 
 def test_whole_warps_fall_out_as_the_prose_says():
