@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from helpers.exercises.framework import integers, text_slips
 from helpers.exercises.framework.integers import line_of
+from helpers.pictures import theme
 
 BUILT_IN = (
     "threadIdx", "blockIdx", "blockDim", "gridDim", "__syncthreads", "__syncwarp", "__shared__", "reinterpret_cast",
@@ -184,10 +185,11 @@ def _of_a_loop(text: str, name: str, use: int) -> str:
         end = line_of(text, len(text) - len(integers.bracketed(behind.lstrip()[1:], "{}")[1]) - 1)
         return f"{name} belongs to the loop in line {line}, and ends with its braces in line {end}."
     next_statement = behind.partition(";")[2].partition(";")[0]
-    braces = f" {ROUND_ALL}" if re.search(rf"\b{name}\b", next_statement) else " Behind that there is none."
+    if not re.search(rf"\b{name}\b", next_statement):
+        return ""
     return (
         f"{name} belongs to the loop in line {line}, and without {{ }} only the one statement behind for (…) is in "
-        f"the loop.{braces}"
+        f"the loop. {ROUND_ALL}"
     )
 
 
@@ -297,11 +299,12 @@ def _of_another_kernel(text: str, name: str) -> str:
     ]
     names = list(dict.fromkeys(has))
     if name in names:
-        loop = re.search(rf"\bfor\s*\(\s*(?:const\s+|unsigned\s+)*\w+\s+{name}\b", text)
-        if loop is None:
+        loops = re.finditer(rf"\bfor\s*\(\s*(?:const\s+|unsigned\s+)*\w+\s+{name}\b", text)
+        lines = sorted({line_of(text, loop.start()) for loop in loops})
+        if not lines:
             return ""
-        line = line_of(text, loop.start())
-        return f"{name} is the variable of the loop in line {line}, and is known there alone."
+        of = f"loop in line {lines[0]}" if len(lines) == 1 else f"loops in lines {theme.runs(lines)}"
+        return f"{name} is the variable of the {of}, and is known there alone."
     if "__global__" not in text or not names or re.search(rf"(?<![\w.]){name}\s*(?:\(|::|<\s*\w+\s*>)", text):
         return ""  # a function, a type
     declares = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]

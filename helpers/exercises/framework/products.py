@@ -5,7 +5,7 @@ A sentence is given only for what was found in every element, or it says of whic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -196,21 +196,31 @@ def _explained(probe: Probe, tiles: Tiles) -> Iterator[str]:
 
 
 def _patterns(probe: Probe, wrong: np.ndarray, tiles: Tiles) -> tuple[str, ...]:
-    """The patterns, of A, of B, or one of each, by which the elements of C come out as they do, bit for bit."""
-    M, N, K = probe.shape
-    A, B, C = probe.values
+    """The patterns, of A, of B, or one of each, by which the elements of C come out as they do, bit for bit: first
+    some of them are compared, then all."""
     places = np.argwhere(wrong)
-    chosen = places[:: max(1, len(places) // MOST_COMPARED)][: 2 * MOST_COMPARED]
-    if len(chosen) < 2:
+    if len(places) < 2:
         return ()
     right = np.random.default_rng(0).permutation(np.argwhere(~wrong & ~probe.unwritten))[:MOST_COMPARED]
-    chosen = np.concatenate([chosen, right])  # a pattern speaks of all elements, not only of the wrong ones
+    few = places[:: max(1, len(places) // MOST_COMPARED)][: 2 * MOST_COMPARED]
+    some, most = (np.concatenate([chosen, right]) for chosen in (few, places))  # a pattern speaks of all elements
+    return next((pair for pair in _pairs(probe, some, tiles) if pair in _pairs(probe, most, tiles, pair)), ())
+
+
+def _pairs(
+    probe: Probe, chosen: np.ndarray, tiles: Tiles, only: Collection[str] | None = None
+) -> Iterator[tuple[str, ...]]:
+    """The sentences of all patterns, or of some, and of their pairs, by which chosen elements of C come out."""
+    M, N, K = probe.shape
+    A, B, C = probe.values
     row, col, k = chosen[:, 0][:, None], chosen[:, 1][:, None], np.arange(K)[None, :]
     point = Point(M, N, K, row, col, k, tiles)
     of_A = [(Pattern("", lambda p: (p.row, p.k)), A[row, k])]
     of_B = [(Pattern("", lambda p: (p.k, p.col)), B[k, col])]
     for patterns, matrix, known in ((OF_A, A, of_A), (OF_B, B, of_B)):
         for pattern in patterns:
+            if only is not None and pattern.sentence not in only:
+                continue
             rows, cols = (np.broadcast_to(index, (len(chosen), K)) for index in pattern.index(point))
             if rows.max() < len(matrix) and cols.max() < matrix.shape[1]:
                 known.append((pattern, matrix[rows, cols]))
@@ -218,8 +228,7 @@ def _patterns(probe: Probe, wrong: np.ndarray, tiles: Tiles) -> tuple[str, ...]:
     for a, left in sorted(of_A, key=lambda pair: pair[0].sentence != ""):
         for b, right in of_B:
             if ((left * right).sum(axis=1) == wanted).all():
-                return tuple(pattern.sentence for pattern in (a, b) if pattern.sentence)
-    return ()
+                yield tuple(pattern.sentence for pattern in (a, b) if pattern.sentence)
 
 
 def _at(first: tuple[int, ...], taken: Taken) -> str:
@@ -288,7 +297,7 @@ def _tiles(ks: np.ndarray, K: int, tiles: Tiles) -> str:
     whole = sum(min(depth, K - number * depth) for number in numbers)
     if whole != len(ks):
         return ""
-    return f" (tile {runs([n + 1 for n in numbers])} of {-(-K // depth)} along k)"
+    return f" (tile{'s' if len(numbers) > 1 else ''} {runs([n + 1 for n in numbers])} of {-(-K // depth)} along k)"
 
 
 def _one_product(k: int, of_A: Taken, of_B: Taken, first: tuple[int, ...]) -> str:

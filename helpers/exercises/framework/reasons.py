@@ -570,8 +570,8 @@ def leaves_the_matrix(facts: Facts) -> str:
         y, x = integers.value(row, names), integers.value(col, names)
         x = index - y * length if x is None and y is not None else x
         y = (index - x) // length if y is None and x is not None else y
-        if y is None or x is None:
-            continue
+        if y is None or x is None or y * length + x != index:
+            continue  # another access of the line, or a name that is another variable there
         where = f"In line {line}, for thread {_where(error.thread)} of block {_where(error.block)}"
         for part, value, size, what, axis in (
             (row, y, rows, f"{name} has {rows} rows", "y"),
@@ -1069,8 +1069,10 @@ def not_sent_home(facts: Facts) -> str:
             holds = integers.value(condition, names)
             if holds is None or bool(holds) == leaves or re.search(r">\s*0\b(?!\.)", condition):  # nothing ends at 0
                 continue
-            for better, why in (*_better(condition, leaves), *_sizes_exchanged(facts, number, condition)):
-                if better != condition and bool(integers.value(better, names)) == leaves:
+            for better, why in (*_better(condition, leaves), *_sizes_exchanged(facts, condition)):
+                if better == condition or bool(integers.value(better, names)) != leaves:
+                    continue
+                if _is_right_with(facts, {number: (condition, better)}, facts.failure.case):
                     values = _known(condition, names)
                     does = "does not hold, so it goes on" if leaves else "holds, so it goes on"
                     return (
@@ -1118,21 +1120,15 @@ def _better(condition: str, leaves: bool) -> tuple[tuple[str, str], ...]:
     return ()
 
 
-def _sizes_exchanged(facts: Facts, number: int, condition: str) -> tuple[tuple[str, str], ...]:
-    """The condition with M for N and N for M, where the launch that failed is right with it, and why it is needed: of
-    the access that went wrong what counts rows."""
+def _sizes_exchanged(facts: Facts, condition: str) -> tuple[tuple[str, str], ...]:
+    """The condition with M for N and N for M, and why it is needed: of the access that went wrong what counts rows."""
     error = facts.failure.error
     outside = _OUTSIDE.search(str(error))
     if outside is None or error.line is None or not {"M", "N"} <= set(re.findall(r"\w+", condition)):  # type: ignore[union-attr]
         return ()
     exchanged = re.sub(r"\b[MN]\b", lambda name: "MN"[name[0] == "M"], condition)
     for (text,) in (access for access in facts.accesses(error.line, outside[2]) if len(access) == 1):  # type: ignore[union-attr, arg-type]
-        if (
-            (split := _row_and_column(text))
-            and re.fullmatch(r"\w+", split[0])
-            and split[1] == "N"
-            and _is_right_with(facts, {number: (condition, exchanged)}, facts.failure.case)
-        ):
+        if (split := _row_and_column(text)) and re.fullmatch(r"\w+", split[0]) and split[1] == "N":
             return ((exchanged, f"in {outside[2]}[{text}] `{split[0]}` counts the rows, and there are M of them"),)
     return ()
 

@@ -301,16 +301,18 @@ def _thrown_away(text: str) -> str:
     return ""
 
 
-_LOOP = re.compile(r"\bfor\s*\(\s*(?:unsigned\s+)?int\s+(\w+)\s*=[^;]*;\s*\1\s*(<=?)\s*([^;]+);([^)]*)\)")
+_LOOP = re.compile(r"\bfor\s*\(\s*(?:unsigned\s+)?int\s+(\w+)\s*=[^;]*;\s*(\w+)\s*(<=?)\s*([^;]+);([^)]*)\)")
 
 
 def _one_too_far(text: str, is_right: Callable[[str], bool]) -> str | None:
-    """A loop that goes up to the size of an array of the kernel, or further, and indexes it by its variable."""
+    """A loop that goes up to the size of an array of the kernel, or beyond, and indexes it by its variable."""
     names = integers.names_in(text, {})
     for loop in _LOOP.finditer(text):
-        last = _size(loop[3], names)
-        if loop[2] == "<":
-            if isinstance(last, str) or "++" not in loop[4]:
+        if loop[1] != loop[2]:
+            continue
+        last = _size(loop[4], names)
+        if loop[3] == "<":
+            if not isinstance(last, int) or not re.fullmatch(rf"\s*(?:\+\+{loop[1]}|{loop[1]}\+\+)\s*", loop[5]):
                 continue
             last -= 1
         body = text[loop.end() :].lstrip()
@@ -318,20 +320,20 @@ def _one_too_far(text: str, is_right: Callable[[str], bool]) -> str | None:
         if re.search(r"\bif\b|\?", body):
             continue
         for array, sizes in integers.arrays(text):
+            if loop[3] == "<" and re.search(rf"__shared__[^;]*\b{array}\b", text):
+                continue  # the simulator names the access
             declared = [_size(part, names) for part in re.findall(r"\[([^][]+)\]", sizes)]
             for used in re.findall(rf"\b{array}((?:\[[^][]+\])+)", body):
                 indices = re.findall(r"\[([^][]+)\]", used)
                 for at, (index, size) in enumerate(zip(indices, declared, strict=False)):
-                    if index.strip() != loop[1] or isinstance(last, str) != isinstance(size, str):
-                        continue
-                    equal = loop[2] == "<=" and last == size  # further is told only where the rest is right
-                    if equal or not isinstance(last, str) and last >= size and is_right(text):  # type: ignore[operator]
+                    beyond = isinstance(size, int) and isinstance(last, int) and last >= size
+                    if index.strip() == loop[1] and (beyond or size == last):
                         line = integers.line_of(text, loop.start())
                         what = ("element", "column", "row", "tile")[min(len(declared) - at, 3) if declared[1:] else 0]
                         return (
                             f"Line {line} has {' '.join(loop[0].split())}.\nWhy: {loop[1]} goes up to {last}, and "
                             f"{array}{sizes} has no {what} {last}: {what}s are counted from 0."
-                            f"{_bounded(text, loop, is_right)}"
+                            f"{_bounded(text, loop, is_right) if loop[3] == '<=' else ''}"
                         )
     return None
 
