@@ -135,12 +135,6 @@ def test_a_name_that_is_in_scope_gets_no_advice_on_braces():
         (3, "index", ("__global__ void f(int n) {", "int i = 0;", "y[index] = 1;", "}"), "it declares i."),
         (2, "bx", ("{", "out[0] = x + bx * 2;", "}"), "threads of a block along x, that is blockDim.x."),
         (3, "y", ("{", "int row = 0, x = 1;", "out[y] = x;", "}"), "place in its block along y, that is threadIdx.y."),
-        (
-            3,
-            "C",
-            ("__global__ void f(float *C) {", "int i = 0; }", "C[i] = 1;", "}"),
-            "The } in line 2 ends the kernel",
-        ),
     ],
 )
 def test_a_name_that_is_declared_nowhere_is_not_guessed(line, name, lines, reason):
