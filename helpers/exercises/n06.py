@@ -242,7 +242,7 @@ PATCH = Blank(
     **texts.of("06", "patch"),
     difficulty=2,
     problem=Gemm("sgemm", (16, 16), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=4, TN=4), scaled=False,
-                 shapes=((64, 128, 24), (128, 64, 16), (64, 64, 8))),
+                 shapes=((64, 128, 24), (128, 192, 8), (64, 64, 16))),
     picture=TilePhasesOf(Case({"M": 128, "N": 128, "K": 24}), "your kernel"),
     goals=(goals.shared_loads_per_fma(0.45),),
     judged=Case({"M": 64, "N": 64, "K": 16}),

@@ -167,7 +167,7 @@ TURNED = Blank(
     **texts.of("08", "turned"),
     difficulty=1,
     problem=Gemm("sgemm", (16, 16), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=4, TN=4), scaled=False,
-                 shapes=((64, 128, 24), (128, 64, 16), (64, 64, 8))),
+                 shapes=((64, 128, 24), (128, 192, 8), (64, 64, 16))),
     picture=BankBoardOf(Case({"M": 64, "N": 64, "K": 8}), "your kernel", op="ld"),  # its stores are to be predicted
     goals=(goals.shared_loads_per_fma(0.14), goals.neighbours_read(4)),
     judged=Case({"M": 64, "N": 64, "K": 16}),
@@ -194,7 +194,7 @@ TWO_GROUPS = Blank(
     **texts.of("08", "two_groups"),
     difficulty=2,
     problem=Gemm("sgemm", (8, 8), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=8, TN=8), scaled=False,
-                 shapes=((64, 128, 24), (128, 64, 16), (64, 64, 8))),
+                 shapes=((64, 128, 24), (128, 192, 8), (64, 64, 16))),
     picture=BankBoardOf(Case({"M": 64, "N": 64, "K": 8}), "your kernel", op="ld"),
     goals=(goals.conflicts("ld"),),
     judged=Case({"M": 64, "N": 64, "K": 16}),

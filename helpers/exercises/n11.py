@@ -330,7 +330,7 @@ WARP_TILE = Blank(
     **texts.of("11", "warp_tile"),
     difficulty=2,
     problem=Gemm("sgemm", (256,), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=4, TN=4), scaled=False,
-                 shapes=((64, 128, 24), (128, 64, 16), (64, 64, 8))),
+                 shapes=((64, 128, 24), (128, 192, 8), (64, 64, 16))),
     picture=ThreadMapOf("C", Case({"M": 64, "N": 64, "K": 8}), "your kernel", thread=100),
     goals=(goals.rows_and_columns_of_a_warp((64, 64), 48), goals.load_wavefronts(768)),
     judged=Case({"M": 64, "N": 64, "K": 16}),

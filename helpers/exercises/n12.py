@@ -291,7 +291,7 @@ UNMERGED_LANES = Blank(
     **texts.of("12", "unmerged_lanes", place=_LANE_MAP),
     difficulty=2,
     problem=Gemm("sgemm", (128,), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=8, TN=4), scaled=False,
-                 shapes=((64, 128, 24), (128, 64, 16), (64, 64, 8))),
+                 shapes=((64, 128, 24), (128, 192, 8), (64, 64, 16))),
     picture=PortsOf(JUDGED, LOADS),
     goals=(goals.merged_loads(), goals.conflicts("ld"), goals.shared_loads_per_fma(0.10)),
     judged=JUDGED,

@@ -133,7 +133,8 @@ def test_a_name_that_is_in_scope_gets_no_advice_on_braces():
         (2, "k", ("{", "for (int i = 0; i < n; ++i) s += x[k];", "}"), "The loop in line 2 counts by i"),
         (2, "k", ("{", "for (k = 0; k < n; ++k) s += x[k];", "}"), ""),
         (3, "index", ("__global__ void f(int n) {", "int i = 0;", "y[index] = 1;", "}"), "it declares i."),
-        (2, "bx", ("{", "out[0] = x + bx * 2;", "}"), "x is threadIdx.x, bx is blockDim.x."),
+        (2, "bx", ("{", "out[0] = x + bx * 2;", "}"), "threads of a block along x, that is blockDim.x."),
+        (3, "y", ("{", "int row = 0, x = 1;", "out[y] = x;", "}"), "place in its block along y, that is threadIdx.y."),
     ],
 )
 def test_a_name_that_is_declared_nowhere_is_not_guessed(line, name, lines, reason):

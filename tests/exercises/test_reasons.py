@@ -253,6 +253,43 @@ def test_an_array_does_not_overlap_itself():
     assert "overlap" not in sentence and "The sum is an int" in sentence, sentence
 
 
+_TO_ALL = ("__syncthreads();\n        for (int k = 0;", "for (int k = 0;")
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "false"),
+    [
+        ("room_at_launch", (("        As[y * T + x] =", "if (x == 0) As[y * T + x] ="),), "is indented"),
+        ("room_at_launch", (_TO_ALL, ("    C[row * N + col]", "    if (x == 0) C[row * N + col]")), "But C[0, 1]"),
+        ("turned", (("a[i] * b[j]", "a[i] * b[j + 1]"),), "`i` is 4"),
+        ("turned", (("Bs[k][col + j]", "Bs[k][col - j]"),), "`k` is -1"),
+        ("turned", (("i < BK * BN", "i < BK"),), "stores row 0 of Bs"),
+        ("four_at_once", (("alpha * v.x, alpha * v.y", "alpha * v.x, alpha"),), "is added"),
+        ("four_at_once", (("j < N; ++j", "j > N; ++j"),), "Write --j"),
+        ("coalesced", (("k < K", "y < K"),), "An array has a size"),
+        ("three_maps", (("    P[down * 3 * LANES_X + LANES_X + across] = lane;\n", ""),), "every tile"),
+        ("keep_positive", (("if (v >", "if (lane == 0 && v >"), ("kept += ", "")), "several threads"),
+    ],
+)
+def test_what_is_not_so_is_not_said(name, changes, false):
+    exercise = exercises.get(name)
+    source = exercise.solved
+    for before, after in changes:
+        assert before in source
+        source = source.replace(before, after)
+    verdict = exercise.check(source)
+    assert not verdict.passed and false not in verdict.sentence, verdict.sentence
+
+
+@pytest.mark.parametrize(
+    ("name", "begins"),
+    [("room_at_launch", "blockIdx.y * T"), ("room_at_launch", "blockIdx.x * T"), ("turned", "blockIdx.y * BM")],
+)
+def test_blocks_that_begin_at_the_other_size_are_refused(name, begins):
+    exercise, other = exercises.get(name), "M" if ".x" in begins else "N"
+    assert not exercise.check(exercise.solved.replace(begins, f"{begins[:10]} * {other}")).passed
+
+
 def test_what_no_thread_stores_is_named_in_the_tile():
     exercise = exercises.get("unmerged_lanes")
     verdict = exercise.check(exercise.solved.replace("lane_y * TM", "lane_y * TN"))

@@ -266,26 +266,21 @@ def _without_operator(text: str, name: str) -> str:
     return ""
 
 
-# How formulas call what CUDA calls otherwise.
+# What formulas call otherwise than CUDA.
 _IN_FORMULAS = {
-    **{axis: ("this thread's place in its block", f"threadIdx.{axis}") for axis in "xyz"},
-    **{f"b{axis}": (f"the threads of a block along {axis}", f"blockDim.{axis}") for axis in "xyz"},
+    **{axis: ("the thread's place in its block", f"threadIdx.{axis}") for axis in "xyz"},
+    **{f"b{axis}": ("the number of threads of a block", f"blockDim.{axis}") for axis in "xyz"},
 }
 
 
 def _of_formulas(text: str, name: str) -> str:
     """What CUDA calls a quantity of a formula."""
-    names = [
-        other
-        for other in _IN_FORMULAS
-        if re.search(rf"(?<![\w.]){other}\b", text)
-        and _IN_FORMULAS[other][1] not in text
-        and not re.search(rf"\b(?!return\b)\w+[\s*&]+{other}\s*[=;,)[]", text)  # declared
-    ]
-    if name not in names:
+    if name not in _IN_FORMULAS or _IN_FORMULAS[name][1] in text:
         return ""
-    means = ", ".join(f"{other} is {_IN_FORMULAS[other][1]}" for other in names)
-    return f"{name} is declared nowhere in this kernel. What a formula calls so has another name in CUDA: {means}."
+    if re.search(rf"\b(?!return\b)\w+[\s*&]+{name}\s*[=;,)[]", text):  # declared
+        return ""
+    what, called = _IN_FORMULAS[name]
+    return f"{name} is declared nowhere in this kernel. If it is to be {what} along {name[-1]}, that is {called}."
 
 
 def _of_another_kernel(text: str, name: str) -> str:
@@ -347,6 +342,9 @@ def _constant(message: str, source: str) -> str:
     declared = re.search(rf"\bconst\s+(?:unsigned\s+)?\w+\s+(?:\w+\s*=[^;,]*,\s*)*{word}\s*=", text)
     if declared is None:
         return ""
+    begin = sum(len(line) + 1 for line in text.split("\n")[: pointed[0] - 1])  # type: ignore[index]
+    if counters := _of_two_counters(text, word, begin + pointed[2]):  # type: ignore[index]
+        return counters
     loop = re.search(rf"\bfor\s*\(\s*{word}\s*=", pointed[1])  # type: ignore[index]
     advice = (
         "A loop needs a variable of its own, for (int …), and a thread that has one element needs no loop."

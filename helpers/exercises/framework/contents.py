@@ -70,8 +70,8 @@ def _of_input(facts: Facts, solution: Any, number: int, name: str, element: str,
         if mine(ones) - constant != mine(2 * ones) - mine(ones):
             return ""  # then it is no sum to which a number is added
         return (
-            f"Where every array that the kernel is given is full of 0, {element} becomes {constant:g} and not 0: "
-            "something is added that is no element of an array."
+            f"Where every array that the kernel is given is full of 0, {element} becomes {constant:g} and not 0: a "
+            "part of it comes from no array."
         )
     all_mine = mine(ones)
     if not _is_sum(mine, shape):

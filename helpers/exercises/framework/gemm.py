@@ -161,7 +161,7 @@ class AnyTile(Gemm):
         return tuple(
             Case({"M": a * T, "N": b * T, "K": c * T}, block=(T, T))
             for T in self.sides
-            for a, b, c in ((1, 2, 3), (2, 1, 1))
+            for a, b, c in ((1, 2, 3), (2, 3, 2))
         )
 
     def prepare(self, case: Case) -> Setup:

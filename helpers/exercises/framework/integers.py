@@ -85,7 +85,7 @@ def names_in(source: str, given: Values, first_round: bool = False) -> dict[str,
         pending += [(name.strip(), first) for name, _, first in (part.partition("=") for part in parts(declaration))]
     pending = list(dict.fromkeys(pending))
     again = set(_SET_AGAIN.findall(_without_heads(source)))
-    again |= set() if first_round else set(_LOOP_VARIABLE.findall(source))
+    again |= set() if first_round else set(loop_variables(source))
     pending = [(name, first) for name, first in pending if name not in again]
     names = [name for name, _ in pending]
     pending = [(name, first.strip()) for name, first in pending if names.count(name) == 1 and name not in given]
@@ -101,6 +101,11 @@ def names_in(source: str, given: Values, first_round: bool = False) -> dict[str,
             break
         pending = left
     return values
+
+
+def loop_variables(source: str) -> list[str]:
+    """The names that the heads of a source's loops declare."""
+    return _LOOP_VARIABLE.findall(source)
 
 
 def arrays(source: str) -> list[tuple[str, str]]:

@@ -123,7 +123,7 @@ def leaves_its_row(facts: Facts) -> str:
             if len(written) != len(shape):
                 continue
             indices = (
-                _indices_of(facts.text, written, names, said, shape, in_a_loop)
+                _indices_of(facts.text, line, written, names, said, shape, in_a_loop)
                 if said
                 else [integers.value(text, names) for text in written]
             )
@@ -156,17 +156,27 @@ def _in_steps(facts: Facts, index: str, names: Mapping[str, Any]) -> str:
     return ""
 
 
-def _comes_to(source: str, name: str, value: int, names: Mapping[str, Any]) -> bool:
-    """Whether a text is the variable of a loop that takes a value."""
-    for loop in re.finditer(rf"\bfor\s*\([^;]*;\s*{re.escape(name)}\s*(<=?)([^;]*);", source):
-        most = integers.value(loop[2], names)
-        if most is not None and value < most + (loop[1] == "<="):
-            return True
-    return False
+_COUNTS_UP = re.compile(r"[\w\s]*?(\w+)\s*=\s*([^;]*);\s*\1\s*(<=?)([^;]*);\s*(?:\+\+\1|\1\s*(?:\+\+|\+=([^;,]*)))\s*")
+
+
+def _comes_to(source: str, line: int, text: str, value: int, names: Mapping[str, Any]) -> bool:
+    """Whether an expression takes a value in some round of the loops that a line is in."""
+    rounds, heads = {}, re.finditer(r"\bfor\s*\(", source)
+    for head, (first_line, _, end, _) in zip(heads, integers.loops(source), strict=True):
+        counts = _COUNTS_UP.fullmatch(integers.bracketed(source[head.end() :])[0])
+        if counts and first_line <= line <= integers.line_of(source, end) and re.search(rf"\b{counts[1]}\b", text):
+            first, last, step = (integers.value(part or "1", names) for part in (counts[2], counts[4], counts[5]))
+            if None in (first, last, step):
+                return False
+            rounds[counts[1]] = np.arange(first, last + (counts[3] == "<="), step)
+    grid = np.meshgrid(*rounds.values())
+    taken = integers.value(text, {**names, **dict(zip(rounds, grid, strict=True))}) if rounds else None
+    return taken is not None and bool(np.any(taken == value))
 
 
 def _indices_of(
     source: str,
+    line: int,
     written: Sequence[str],
     names: Mapping[str, Any],
     said: Sequence[int],
@@ -180,6 +190,7 @@ def _indices_of(
     """
     indices = [integers.value(text, names) for text in written]
     unknown = [dimension for dimension, index in enumerate(indices) if index is None]
+    variables = set(integers.loop_variables(source))
     steps = [int(np.prod(shape[dimension + 1 :])) for dimension in range(len(shape))]
     left = sum(map(operator.mul, said, steps)) - sum(
         index * step for index, step in zip(indices, steps, strict=True) if index is not None
@@ -187,10 +198,13 @@ def _indices_of(
     if unknown and not in_a_loop:
         return [None] * len(indices)
     if len(unknown) == 1 and left % steps[unknown[0]] == 0:
-        indices[unknown[0]] = left // steps[unknown[0]]
+        text, index = written[unknown[0]], left // steps[unknown[0]]
+        counted = variables & set(re.findall(r"\w+", text))
+        indices[unknown[0]] = index if not counted or _comes_to(source, line, text, index, names) else None
     elif len(unknown) > 1 and all(index in (None, other) for index, other in zip(indices, said, strict=True)):
         return [
-            index if _comes_to(source, text, index, names) else None for index, text in zip(said, written, strict=True)
+            index if _comes_to(source, line, text, index, names) else None
+            for index, text in zip(said, written, strict=True)
         ]
     elif unknown or left:
         return [None] * len(indices)
@@ -815,7 +829,8 @@ def sent_home(facts: Facts) -> str:
     """An element that is not written although the index of a thread is its: the condition that keeps the thread
     away."""
     output = facts.failure.output
-    if output is None or facts.setup.output.size > MOST_THREADS:
+    races = any(finding.kind == SHARED_RACE for finding in facts.failure.report.findings)
+    if output is None or races or facts.setup.output.size > MOST_THREADS:
         return ""
     name = trial.output_name(facts.examination.kernel, facts.setup)  # type: ignore[arg-type]
     unwritten = facts.failure.wrong & trial.same(output, facts.setup.output)
@@ -949,10 +964,10 @@ def _kept_away(facts: Facts, store: int, block: int, thread: int) -> str:
         last = integers.line_of(facts.text, integers.end_of_statement(facts.text, match.start()) - 1)
         if holds is None or bool(holds) != leaves or number > store or not leaves and last < store:
             continue
-        values = _known(condition, names)
+        values = f" ({known})" if (known := _known(condition, names)) else ""
         does = "holds, so it returns" if leaves else "does not hold"
         thread_of_block = f"thread {_where(where[1])} of block {_where(where[0])}"
-        return f"For {thread_of_block}, `{condition}` in line {number} {does} ({values})."
+        return f"For {thread_of_block}, `{condition}` in line {number} {does}{values}."
     return ""
 
 
@@ -1317,7 +1332,7 @@ def _stores(facts: Facts, kernel: Any) -> Iterator[tuple[Index, tuple[np.ndarray
 
 
 def stored_twice(facts: Facts) -> str:
-    """Elements that no thread stores, while several threads store others: in each tile, where the tiles are alike."""
+    """Elements that no thread stores, and those that are stored several times: in each tile, where tiles are alike."""
     if facts.failure.output is None:
         return ""
     stores = trial.stores(facts.examination.kernel, facts.problem, facts.failure.case)  # type: ignore[arg-type]
@@ -1330,22 +1345,20 @@ def stored_twice(facts: Facts) -> str:
     tiles = _tiles(stores, facts.problem.tile) if due.all() and due.ndim > 1 else None
     if tiles is not None and (tiles == tiles[:1]).all():
         sets = [_rows_and_columns(chosen) for chosen in (tiles[0] == 0, tiles[0] > 1)]
-        more = f", and several threads store {sets[1]}" if sets[1] else ""
+        more = f", and threads store {sets[1]} several times" if sets[1] else ""
         if not stores.any():
             return ""
         if sets[0]:
-            why = ": the place of a thread's part is not its own" if more else ""
-            return f"In every tile of {name} no thread stores {sets[0]}{more}{why}."
+            where = f"In every tile of {name} no" if len(tiles) > 1 else f"In {name} no"
+            return f"{where} thread stores {sets[0]}{more}."
     if not len(several):
         return ""
     first, other = (f"{name}[{', '.join(map(str, elements[0].tolist()[-due.ndim :]))}]" for elements in (none, several))
-    return (
-        f"No thread stores {first}, and several threads store {other}: the places that they compute are not their own."
-    )
+    return f"No thread stores {first}, and threads store {other} several times."
 
 
 def _tiles(stores: np.ndarray, tile: tuple[int, int]) -> np.ndarray | None:
-    """A matrix cut into tiles (tiles, rows, columns); None if they are not whole, or if it is a single one."""
+    """A matrix cut into tiles (tiles, rows, columns); None if they are not whole."""
     if stores.ndim != 2 or stores.shape[0] % tile[0] or stores.shape[1] % tile[1]:
         return None
     down, across = stores.shape[0] // tile[0], stores.shape[1] // tile[1]

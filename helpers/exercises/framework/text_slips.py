@@ -122,8 +122,8 @@ def _in_conditions(text: str) -> str:
                 return f"{has}; {EMPTY_LOOP}"
             away = _AWAY.search(inside)
             if away and (away["end"] if away["less"] else away["first"]).strip() != "0":
-                name, way, back = away["name"], *(("down", "++") if away["less"] else ("up", "--"))
-                return f"{has}: {name} goes {way}, away from where the loop ends. Write {back}{name}."
+                way = "down" if away["less"] else "up"
+                return f"{has}: {away['name']} goes {way}, away from where the loop ends."
             continue
         if behind.startswith(";") and not behind[1:].lstrip().startswith("else"):
             return f"{has}; {EMPTY_IF}"

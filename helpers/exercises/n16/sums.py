@@ -30,8 +30,9 @@ ONE_ATOMIC = Blank(
               "is missing.", (("blockIdx.x * blockDim.x + threadIdx.x", "threadIdx.x"),)),
         Wrong("grid_for_block", "A block begins at blockIdx.x * blockDim.x: gridDim counts blocks, not threads.",
               (("blockDim.x", "gridDim.x"),)),
-        Wrong("overlapping", "Neighbouring blocks begin one element apart, so most elements are added several times: "
-              "a block begins blockDim.x further than the one before.", (("blockIdx.x * blockDim.x", "blockIdx.x"),)),
+        Wrong("overlapping", "Neighbouring blocks begin one element apart, so some elements are added several times "
+              "and others never: a block begins blockDim.x further than the one before.",
+              (("blockIdx.x * blockDim.x", "blockIdx.x"),)),
         Wrong("exchanged", "atomicExch replaces what is there, and returns it: only one element stays.",
               (("atomicAdd", "atomicExch"),)),
         Wrong("counted", "You add 1 for every element: that counts them.", (("x[i])", "1.0f)"),)),
