@@ -122,6 +122,8 @@ def leaves_its_row(facts: Facts) -> str:
         for written in facts.accesses(line, name) if shape else ():
             if len(written) != len(shape):
                 continue
+            if said and None in [integers.value(text, names) for text in written]:  # what is left over is of any round
+                names = facts.values(block, thread)
             indices = (
                 _indices_of(facts.text, written, names, said, shape, in_a_loop)
                 if said
@@ -1338,14 +1340,11 @@ def stored_twice(facts: Facts) -> str:
         if not stores.any():
             return ""
         if sets[0]:
-            why = ": the place of a thread's part is not its own" if more else ""
-            return f"In every tile of {name} no thread stores {sets[0]}{more}{why}."
+            return f"In every tile of {name} no thread stores {sets[0]}{more}."
     if not len(several):
         return ""
     first, other = (f"{name}[{', '.join(map(str, elements[0].tolist()[-due.ndim :]))}]" for elements in (none, several))
-    return (
-        f"No thread stores {first}, and several threads store {other}: the places that they compute are not their own."
-    )
+    return f"No thread stores {first}, and several threads store {other}."
 
 
 def _tiles(stores: np.ndarray, tile: tuple[int, int]) -> np.ndarray | None:
