@@ -277,11 +277,10 @@ def _of_formulas(text: str, name: str) -> str:
         other
         for other in _IN_FORMULAS
         if re.search(rf"(?<![\w.]){other}\b", text)
-        and _IN_FORMULAS[other][1] not in text
         and not re.search(rf"\b(?!return\b)\w+[\s*&]+{other}\s*[=;,)[]", text)  # declared
     ]
-    if name not in names:
-        return ""
+    if name not in names or names == [name] and _IN_FORMULAS[name][1] in text:
+        return ""  # who has written threadIdx.x means something else by x alone
     means = ", ".join(f"{other} is {_IN_FORMULAS[other][1]}" for other in names)
     return f"{name} is declared nowhere in this kernel. What a formula calls so has another name in CUDA: {means}."
 
