@@ -122,6 +122,8 @@ def leaves_its_row(facts: Facts) -> str:
         for written in facts.accesses(line, name) if shape else ():
             if len(written) != len(shape):
                 continue
+            if said and None in [integers.value(text, names) for text in written]:  # what is left over is of any round
+                names = facts.values(block, thread)
             indices = (
                 _indices_of(facts.text, line, written, names, said, shape, in_a_loop)
                 if said
