@@ -427,6 +427,7 @@ def test_0_is_the_value_of_no_element_in_particular():
     [
         ("beta", "C[row * N + col] = ", "C[row * N + col + 1] = ", "counts the rows", "`col + 1` is 32"),
         ("beta", "k * N + col]", "k * N + col + 1]", "counts the rows", "`col + 1` is 32, and a row of B has 32"),
+        ("beta", "row >= M || col >= N", "row < 0", "it sends home", "`row` is 11, and A has 11 rows"),
         ("beta", "C[row * N + col] = ", "C[N + col] = ", "the old value must be", "`N + col` is 32 to 63"),
         ("swizzle", "        __syncthreads();\n\n", "\n", "place(i % BK, i / BK)` is", "behind line 31"),
         ("next_tile", "Bs[1 - now][y][x] = ", "Bs[1 - now][y][x] += ", "Block (0, 0) stores", "Line 31 changes"),

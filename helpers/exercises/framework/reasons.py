@@ -981,12 +981,11 @@ def asked_too_late(facts: Facts) -> str:
     if re.search(r"\*\s*\w+\s*=\s*&", facts.lines[error.line - 1]):
         return ""  # it makes a pointer: what the pointer leads to is accessed elsewhere
     names = facts.values(error.block, error.thread)
-    sizes = "|".join(name for name, given in facts.parameters.items() if isinstance(given, np.integer))
     for number in range(error.line + 1, len(facts.lines) + 1):
         for match in re.finditer(r"\bif\s*\(", facts.lines[number - 1]):
             condition, rest = integers.bracketed(facts.lines[number - 1][match.end() :])
             holds = integers.value(condition, names)
-            if not re.search(rf"[<>]=?\s*(?:{sizes})\b|\b(?:{sizes})\s*[<>]", condition):
+            if not _compares_with_a_size(facts, condition):
                 continue  # it does not ask for the thread's element
             leaves = rest.lstrip(" {").startswith("return")
             if holds is None or bool(holds) != leaves or not _is_right_asked_at(facts, error.line, condition, leaves):
@@ -997,6 +996,11 @@ def asked_too_late(facts: Facts) -> str:
                 f"({_known(condition, names)}). The condition must come first."
             )
     return ""
+
+
+def _compares_with_a_size(facts: Facts, condition: str) -> bool:
+    sizes = "|".join(name for name, given in facts.parameters.items() if isinstance(given, np.integer))
+    return re.search(rf"[<>]=?\s*(?:{sizes})\b|\b(?:{sizes})\s*[<>]", condition) is not None
 
 
 def _is_right_asked_at(facts: Facts, number: int, condition: str, leaves: bool) -> bool:
@@ -1084,7 +1088,7 @@ def not_sent_home(facts: Facts) -> str:
             condition, rest = integers.bracketed(line[match.end() :])
             leaves = rest.lstrip(" {").startswith("return")
             holds = integers.value(condition, names)
-            if holds is None or bool(holds) == leaves or re.search(r">\s*0\b(?!\.)", condition):  # nothing ends at 0
+            if holds is None or bool(holds) == leaves or not _compares_with_a_size(facts, condition):
                 continue
             for better, why in (*_better(condition, leaves), *_sizes_exchanged(facts, condition)):
                 if better == condition or bool(integers.value(better, names)) != leaves:
