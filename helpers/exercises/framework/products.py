@@ -80,9 +80,11 @@ OF_A = (
             lambda p: (p.row - p.y + p.x, p.k)),
     Pattern("The tile of A is filled in one order of its two indices and read in the other one: row and k trade places "
             "inside the tile.", lambda p: (p.row - p.y + p.in_tile, p.k - p.in_tile + p.y)),
-    Pattern("The column in which A is read follows y, where it must follow x: x runs along A's k.",
+    Pattern("Every product of a tile uses one k of A, that of the thread's y: the column that is loaded, or read from "
+            "the tile, follows y.",
             lambda p: (p.row, p.k - p.in_tile + p.y)),
-    Pattern("Every tile of A is the first one: the column that is loaded does not move on from tile to tile.",
+    Pattern("Every tile of A is the first one: the column that is loaded does not move on from tile to tile, or what "
+            "is loaded is not what is multiplied.",
             lambda p: (p.row, p.in_tile)),
     Pattern("Every block takes its tile of A from the first rows: the row at which the block's tile begins is missing.",
             lambda p: (p.y, p.k)),
@@ -95,7 +97,7 @@ OF_A = (
     Pattern("Every product uses the first k of A: the index does not move with k.", lambda p: (p.row, 0)),
     Pattern("Every product of a tile uses its first k of A: the index does not move with k.",
             lambda p: (p.row, p.k - p.in_tile)),
-    Pattern("The row of A's tile begins at the block's column: blockIdx.x and blockIdx.y trade places.",
+    Pattern("The row of A's tile begins at the block's column.",
             lambda p: (p.col - p.x + p.y, p.k)),
 )  # fmt: skip
 OF_B = (
@@ -112,9 +114,11 @@ OF_B = (
             lambda p: (p.k, p.col - p.x + p.y)),
     Pattern("The tile of B is filled in one order of its two indices and read in the other one: k and column trade "
             "places inside the tile.", lambda p: (p.k - p.in_tile + p.x, p.col - p.x + p.in_tile)),
-    Pattern("The row in which B is read follows x, where it must follow y: y runs along B's k.",
+    Pattern("Every product of a tile uses one k of B, that of the thread's x: the row that is loaded, or read from the "
+            "tile, follows x.",
             lambda p: (p.k - p.in_tile + p.x, p.col)),
-    Pattern("Every tile of B is the first one: the row that is loaded does not move on from tile to tile.",
+    Pattern("Every tile of B is the first one: the row that is loaded does not move on from tile to tile, or what "
+            "is loaded is not what is multiplied.",
             lambda p: (p.in_tile, p.col)),
     Pattern("Every block takes its tile of B from the first columns: the column at which the block's tile begins is "
             "missing.", lambda p: (p.k, p.x)),
@@ -129,7 +133,7 @@ OF_B = (
     Pattern("Every product uses the first k of B: the index does not move with k.", lambda p: (0, p.col)),
     Pattern("Every product of a tile uses its first k of B: the index does not move with k.",
             lambda p: (p.k - p.in_tile, p.col)),
-    Pattern("The column of B's tile begins at the block's row: blockIdx.x and blockIdx.y trade places.",
+    Pattern("The column of B's tile begins at the block's row.",
             lambda p: (p.k, p.row - p.y + p.x)),
 )  # fmt: skip
 
