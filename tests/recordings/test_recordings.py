@@ -23,8 +23,9 @@ from helpers.recordings.suites import (
     sweep,
     tiles,
 )
+from helpers.tools.measuring import record as measuring
 from helpers.tools.measuring.counters import METRICS, parse
-from helpers.tools.measuring.record import record_golden
+from helpers.tools.measuring.record import record_golden, record_suites
 
 pytestmark = pytest.mark.usefixtures("on_the_simulator")
 
@@ -318,6 +319,26 @@ def test_block_suite_has_all_shapes_of_16_to_1024_in_both_orders():
     assert all(16 <= x * y <= 1024 for x, y in shapes)
     assert {kernel.name for group in blocks() for kernel in group.kernels} == {"naive", "coalesced"}
     assert all(kernel.threads <= 1024 for group in blocks() for kernel in group.kernels)
+
+
+def test_rows_of_a_shape_go_to_the_files_of_their_suites(monkeypatch, tmp_path):
+    asked = []
+
+    def timed(kernels, M, N, K, budget_s):
+        asked.append((len(kernels), budget_s))
+        return [measurement(kernel.name, M, params=dict(kernel.params)) for kernel in kernels[1:]], [kernels[0]]
+
+    monkeypatch.setattr(measuring, "bench_together", timed)
+    monkeypatch.setattr(measuring, "compile_all", lambda kernels: None)
+    monkeypatch.setattr(measuring, "provenance", lambda: {"date": "now"})
+    monkeypatch.setattr(measuring.gpu, "name", lambda: "GPU X")
+    groups = {"ladder": ladder((get("naive"), get("coalesced")), (64,)), "tiles": tiles(64)}
+    files, refused = record_suites(in_turns(groups), folder=tmp_path)
+    count = len(tiles(64)[0].kernels)
+    assert asked == [(2 + count, 2.0)] and [kernel.name for kernel in refused] == ["naive"]
+    assert [file.stem for file in files] == ["ladder", "tiles"]
+    assert [row.kernel for row in recordings.load("GPU X", "ladder", tmp_path)] == ["coalesced"]
+    assert len(recordings.load("GPU X", "tiles", tmp_path)) == count
 
 
 def test_golden_hashes_are_not_made_by_the_simulator(tmp_path):
