@@ -23,7 +23,7 @@ def test_double_buffering_helps_lone_blocks_most_and_never_loses():
     alone = [size for size in SIZES if grids[size] < H200.sms]
     assert alone == [256, 512, 1024]
     assert min(gains[size] for size in alone) > 2 * max(gains[size] for size in SIZES if size not in alone)
-    assert 0.7 < gains[2049] / gains[1024] < 1, "where a few blocks are left over"
+    assert gains[2049] > 3 * gains[2048], "where a few blocks are left over"
 
 
 def test_async_copies_lose_to_ping_pong_but_win_unaligned():
