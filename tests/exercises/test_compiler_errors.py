@@ -23,7 +23,8 @@ def said(line: int, name: str, *lines: str) -> str:
         (4, "a", ("{", "if (n >= 8)", "const float a = 1;", "b = a;", "}"), "all that `if (n >= 8)` in line 2 has"),
         (3, "a", ("{", "if (n) b = 1; else float a = 2;", "b = a;", "}"), "all that `else` in line 2 has"),
         (4, "p", ("{", "for (int k = 0; k < K; ++k)", "float p = k;", "s += p;", "}"), "Put braces round all"),
-        (3, "i", ("{", "for (int i = 0; i < n; ++i) { f(i); }", "b = i;", "}"), "ends with its braces"),
+        (3, "i", ("{", "for (int i = 0; i < n; ++i) { f(i); }", "b = i;", "}"), "ends with its braces in line 2"),
+        (4, "i", ("{", "for (int i = 0; i < n; ++i)", "__syncthreads();", "b = i;", "}"), "is all that this repeats"),
         (3, "k", ("{", "for (int k = 0; k < K; ++k);", "b = k;", "}"), text_slips.EMPTY_LOOP),
         (3, "k", ("{", "for (int k = 0; k < K; ++k)", "f(1); b = k;", "}"), "Put braces round all"),
         (

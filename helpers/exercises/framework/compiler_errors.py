@@ -184,8 +184,12 @@ def _of_a_loop(text: str, name: str, use: int) -> str:
     if behind.lstrip().startswith("{"):
         end = line_of(text, len(text) - len(integers.bracketed(behind.lstrip()[1:], "{}")[1]) - 1)
         return f"{name} belongs to the loop in line {line}, and ends with its braces in line {end}."
-    next_statement = behind.partition(";")[2].partition(";")[0]
-    if not re.search(rf"\b{name}\b", next_statement):
+    only, _, rest = behind.partition(";")
+    if re.fullmatch(r"\s*__sync\w+\s*\([^()]*\)", only):
+        return (
+            f"{name} belongs to the loop in line {line}, and `{only.strip()};` behind for (…) is all that this repeats."
+        )
+    if not re.search(rf"\b{name}\b", rest.partition(";")[0]):
         return ""
     return (
         f"{name} belongs to the loop in line {line}, and without {{ }} only the one statement behind for (…) is in "
