@@ -418,6 +418,9 @@ def test_0_is_the_value_of_no_element_in_particular():
         )
 
     assert said(np.where(expected % 4 == 1, 0.0, expected)) == ""
+    expected[expected == 0] = np.arange(65, 81)
+    expected[6, 3] = 0
+    assert said(np.zeros((8, 8))) == ""
     turned = expected.T.copy()
     assert said(np.where(expected * turned > 0, turned, expected)).startswith("C[0, 1] holds the value of C[1, 0]")
 

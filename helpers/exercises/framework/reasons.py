@@ -1277,7 +1277,7 @@ def of_another_element(facts: Facts) -> str:
     at = np.searchsorted(values, output[wrong])
     if (at >= len(values)).any() or (values[np.minimum(at, len(values) - 1)] != output[wrong]).any():
         return ""
-    if (often[at] > 1).mean() > 0.1:  # a value of many elements, as 0 may be, is that of none in particular
+    if (often[at] > 1).mean() > 0.1 or len(np.unique(at)) == 1:  # what many hold, as 0, is the value of none
         return ""
     here, there = np.argwhere(wrong), np.argwhere(np.ones(expected.shape))[places[at]]
     names = [[facts.problem.index(tuple(int(n) for n in cell))[-1] for cell in cells] for cells in (here, there)]
