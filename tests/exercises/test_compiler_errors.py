@@ -141,3 +141,15 @@ def test_a_name_that_is_in_scope_gets_no_advice_on_braces():
 def test_a_name_that_is_declared_nowhere_is_not_guessed(line, name, lines, reason):
     sentence = said(line, name, *lines)
     assert reason in sentence and bool(reason) == bool(sentence) and "Did you mean" not in sentence
+
+
+def test_what_a_kernel_declares_is_not_said_of_a_structure_before_it():
+    lines = (
+        "struct S {",
+        "__device__ float f() const { return M; }",
+        "};",
+        "__global__ void k(int M) {",
+        "int i = 0;",
+        "}",
+    )
+    assert said(2, "M", *lines) == ""

@@ -130,7 +130,7 @@ def _unknown_name(match: re.Match[str], source: str) -> str:
         or _of_another_counter(text, name, use)
         or _other_spelling(text, name)
         or _of_formulas(text, name)
-        or _of_another_kernel(text, name)
+        or _of_another_kernel(text, name, use)
     )  # fmt: skip
 
 
@@ -287,8 +287,10 @@ def _of_formulas(text: str, name: str) -> str:
     return f"{name} is declared nowhere in this kernel. If it is to be {what} along {name[-1]}, that is {called}."
 
 
-def _of_another_kernel(text: str, name: str) -> str:
-    """That nothing of this kernel is called so, with what it has."""
+def _of_another_kernel(text: str, name: str, use: int) -> str:
+    """That nothing of this kernel is called so, with what it has; "" in a function or a structure before it."""
+    if use < text.rfind("__global__"):
+        return ""
     body = text_slips.last_kernel(text)[1]
     has = [
         other[1]
