@@ -1243,8 +1243,8 @@ def reads_old(facts: Facts) -> str:
         line = integers.line_of(facts.text, added.start())
         loops = [loop for loop in integers.loops(facts.text) if loop[1] <= added.start() <= loop[2]]
         counters = (re.search(r"\bfor\s*\(\s*(?:\w+\s+)*(\w+)\s*=", facts.lines[loop[0] - 1]) for loop in loops)
-        place = re.split(r"\+=|,", facts.text[added.start() :])[0]
-        again = any(counter and not re.search(rf"\b{counter[1]}\b", place) for counter in counters)
+        access = re.split(r"\+=|,", facts.text[added.start() :])[0]
+        again = any(counter and not re.search(rf"\b{counter[1]}\b", access) for counter in counters)
         instead = (
             "" if not isinstance(facts.problem, Gemm)
             else ": the result must replace it (=)" if _is_right_with(facts, {line: ("+=", "=")}, facts.failure.case)
