@@ -19,6 +19,7 @@ def said(line: int, name: str, *lines: str) -> str:
         (2, "y", ("{", "int row = y;", "const int x = 1, y = 2;", "}"), "y is declared in line 3, below line 2"),
         (2, "s", ("{", "s[0] = 1;", "__shared__ float r[8], s[8];", "}"), "s is declared in line 3, below line 2"),
         (2, "a", ("{", "b = a; int a = 1;", "}"), "a is declared in line 2, behind its use in line 2"),
+        (3, "b", ("{", "auto f = [&](int b, int k) {};", "As[b] = 0;", "int b = 0;", "}"), "Line 3 stands in neither"),
         (4, "a", ("{", "{ int a = 1; f(a);", "}", "b = a;", "}"), "a is declared in line 2, inside of braces"),
         (4, "a", ("{", "if (n >= 8)", "const float a = 1;", "b = a;", "}"), "all that `if (n >= 8)` in line 2 has"),
         (3, "a", ("{", "if (n) b = 1; else float a = 2;", "b = a;", "}"), "all that `else` in line 2 has"),

@@ -205,6 +205,9 @@ def _of_a_declaration(text: str, name: str, use: int) -> str:
     ]
     if below:
         line, due = line_of(text, below[0].position), line_of(text, use)
+        if line != due and (known := _function_of(text, name)):
+            lines = f"the function of lines {known[0]} to {known[1]}, and from line {line} on"
+            return f"{name} is known in {lines}. Line {due} stands in neither."
         where = f"behind its use in line {due}" if line == due else f"below line {due}, where it is used"
         return f"{name} is declared in line {line}, {where}: C++ reads from top to bottom. Declare it first."
     above = [part for part in declared if part.position < use]
@@ -219,6 +222,15 @@ def _of_a_declaration(text: str, name: str, use: int) -> str:
         return _swallowed(text, name, line, *last.owner)
     end = line_of(text, last.scope[1] - 1)
     return f"{name} is declared in line {line}, inside of braces, and ends with them in line {end}."
+
+
+def _function_of(text: str, name: str) -> tuple[int, int] | None:
+    """The first and the last line of the function, or lambda, that has a parameter of a name."""
+    for head in re.finditer(r"(?:__device__[^(){};]*|\[[&=\w, ]*\]\s*)\(([^()]*)\)\s*(?:const\s*)?\{", text):
+        if re.search(rf"\b{name}\s*(?:,|$)", head[1]):
+            behind = integers.bracketed(text[head.end() :], "{}")[1]
+            return line_of(text, head.start()), line_of(text, len(text) - len(behind) - 1)
+    return None
 
 
 def _swallowed(text: str, name: str, line: int, head: str, position: int) -> str:
