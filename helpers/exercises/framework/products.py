@@ -76,12 +76,12 @@ OF_A = (
             lambda p: _linear(p.row * p.N + p.k, p.K)),
     Pattern("A is read as if its rows were M floats long; they are K long: row * K + k.",
             lambda p: _linear(p.row * p.M + p.k, p.K)),
-    Pattern("A is read in row x of the block's tile where row y is needed.",
+    Pattern("A is read in the row of the tile that has the number of the element's column there.",
             lambda p: (p.row - p.y + p.x, p.k)),
     Pattern("The tile of A is filled in one order of its two indices and read in the other one: row and k trade places "
             "inside the tile.", lambda p: (p.row - p.y + p.in_tile, p.k - p.in_tile + p.y)),
-    Pattern("Every product of a tile uses one k of A, that of the thread's y: the column that is loaded, or read from "
-            "the tile, follows y.",
+    Pattern("Every product of a tile uses one k of A, the number of the element's row in the tile: the column that is "
+            "loaded, or read from the tile, follows the row.",
             lambda p: (p.row, p.k - p.in_tile + p.y)),
     Pattern("Every tile of A is the first one: the column that is loaded does not move on from tile to tile, or what "
             "is loaded is not what is multiplied.",
@@ -110,12 +110,12 @@ OF_B = (
             lambda p: _linear(p.k * p.K + p.col, p.N)),
     Pattern("B is read as if its rows were M floats long; they are N long: k * N + col.",
             lambda p: _linear(p.k * p.M + p.col, p.N)),
-    Pattern("B is read in column y of the block's tile where column x is needed.",
+    Pattern("B is read in the column of the tile that has the number of the element's row there.",
             lambda p: (p.k, p.col - p.x + p.y)),
     Pattern("The tile of B is filled in one order of its two indices and read in the other one: k and column trade "
             "places inside the tile.", lambda p: (p.k - p.in_tile + p.x, p.col - p.x + p.in_tile)),
-    Pattern("Every product of a tile uses one k of B, that of the thread's x: the row that is loaded, or read from the "
-            "tile, follows x.",
+    Pattern("Every product of a tile uses one k of B, the number of the element's column in the tile: the row that is "
+            "loaded, or read from the tile, follows the column.",
             lambda p: (p.k - p.in_tile + p.x, p.col)),
     Pattern("Every tile of B is the first one: the row that is loaded does not move on from tile to tile, or what "
             "is loaded is not what is multiplied.",

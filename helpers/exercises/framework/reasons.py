@@ -1288,7 +1288,7 @@ def of_another_element(facts: Facts) -> str:
         for element in (np.argwhere(wrong)[0], np.unravel_index(int(places[at[0]]), expected.shape))
     )
     those = "every wrong element" if (wrong == facts.failure.wrong).all() else "every wrong element that is a number"
-    return f"{first} holds the value of {other}, and {those} that of another one."
+    return f"{first} holds the value of {other}, and {those} holds that of another one."
 
 
 def of_another_block(facts: Facts) -> str:
