@@ -136,7 +136,7 @@ ALIGNED_ROWS = KernelExercise(
     difficulty=2,
     problem=Gemm(
         "sgemm_rows", (16, 8), (8, 16), Tiles(BM=8, BN=16),
-        shapes=((8, 32, 12), (23, 17, 8), (11, 37, 6), (12, 36, 10), (1, 17, 7), (9, 1, 3), (7, 18, 1), (1, 1, 1)),
+        shapes=((8, 32, 12), (23, 17, 8), (11, 37, 6), (12, 36, 10), (1, 17, 7), (9, 1, 7), (7, 18, 5), (1, 1, 1)),
     ),
     picture=SectorsOf(((4, "ld"), (5, "ld")), ALIGNED, "your kernel"),
     goals=(goals.load_requests(256, 4, "A"),),
@@ -146,7 +146,7 @@ ALIGNED_ROWS = KernelExercise(
               "not be read there."),
         Wrong("unaligned_groups", "The k that are left are right, but the groups before them are still read as float4, "
               "also where rows do not begin at a multiple of 16 bytes."),
-        Wrong("scalar_only", "Everything is right, and every float is a request of its own: where K is a multiple of "
+        Wrong("scalar_only", "Every float of A is a request of its own: where K is a multiple of "
               "four, one request could bring four."),
         Wrong("every_fourth_row", "Right, for row 0, 4, 8, … begins at a multiple of 16 bytes whatever K is. But where "
               "K is a multiple of four, every row does, and three of four are read float by float here.",
