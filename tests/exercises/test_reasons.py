@@ -267,6 +267,7 @@ _TO_ALL = ("__syncthreads();\n        for (int k = 0;", "for (int k = 0;")
         ("four_at_once", (("alpha * v.x, alpha * v.y", "alpha * v.x, alpha"),), "is added"),
         ("four_at_once", (("j < N; ++j", "j > N; ++j"),), "Write --j"),
         ("coalesced", (("k < K", "y < K"),), "An array has a size"),
+        ("dropout", (("    x = (x ^ x >> 15)", "if (threadIdx.x == 0) x = (x ^ x >> 15)"),), "With both in { }"),
         ("three_maps", (("    P[down * 3 * LANES_X + LANES_X + across] = lane;\n", ""),), "every tile"),
         ("keep_positive", (("if (v >", "if (lane == 0 && v >"), ("kept += ", "")), "several threads"),
     ],

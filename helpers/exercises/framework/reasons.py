@@ -1111,7 +1111,7 @@ def without_braces(facts: Facts) -> str:
         body, end = len(text) - len(rest), integers.end_of_statement(text, head.start())
         second = len(text) - len(text[end:].lstrip())
         line, other = (integers.line_of(text, at) for at in (head.start(), second))
-        if rest.startswith("{") or re.match(r"[{}]|else\b", text[second:]) or not text[second:]:
+        if rest.startswith("{") or re.match(r"[{}]|else\b|return\s*[^;\s]", text[second:]) or not text[second:]:
             continue
         indents = [len(facts.lines[n - 1]) - len(facts.lines[n - 1].lstrip()) for n in (line, other)]
         if indents[1] <= indents[0] and other != getattr(error, "line", None):
