@@ -144,7 +144,7 @@ def test_a_name_that_is_declared_nowhere_is_not_guessed(line, name, lines, reaso
     assert reason in sentence and bool(reason) == bool(sentence) and "Did you mean" not in sentence
 
 
-def test_what_a_kernel_declares_is_not_said_of_a_structure_before_it():
+def test_what_a_kernel_declares_says_nothing_of_a_structure():
     lines = (
         "struct S {",
         "__device__ float f() const { return M; }",

@@ -107,11 +107,11 @@ def test_measured_configurations_are_candidates_but_not_todays():
     assert any(differ), "the prose says that *suits* was changed a little after the search"
 
 
-def test_search_gains_a_fifth_to_a_third_over_the_better_tile():
+def test_search_gains_a_sixth_to_a_third_over_the_better_tile():
     assert get("autotuned").source == get("sliced_k").source, "the same kernel"
     sizes = (128, 256, 512, 1024, 2048, 4096)
     gains = {size: min(gain("autotuned", by_hand, size) for by_hand in ("sliced_k", "rasterized")) for size in sizes}
-    assert all(0.18 < gains[size] < 0.35 for size in (128, 256, 1024))
+    assert all(1 / 6 < gains[size] < 0.34 for size in (128, 256, 1024))
     assert all(abs(gains[size]) < 0.03 for size in (512, 2048, 4096))
     by_hand = get("rasterized").params
     assert all(by_hand.items() <= autotuned(size, size, size).params.items() for size in (2048, 4096))

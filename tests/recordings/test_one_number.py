@@ -33,12 +33,12 @@ def pages() -> dict[str, str]:
     """What a reader sees: each cell with its outputs, and each paragraph or table of a Markdown page."""
     texts = {}
     for number in plan.course().numbers:
-        for place, cell in enumerate(cells(number)):
+        for position, cell in enumerate(cells(number)):
             shown = json.dumps(cell.get("outputs", []), ensure_ascii=False).replace("\\n", "\n")
-            texts[f"{number}, cell {place}"] = flat(f"{cell.source if cell.cell_type == 'markdown' else ''}{shown}")
+            texts[f"{number}, cell {position}"] = flat(f"{cell.source if cell.cell_type == 'markdown' else ''}{shown}")
     for page in (ROOT / "README.md", *(ROOT / "notebooks").rglob("*.md"), *(ROOT / "gemm_kernels").rglob("*.md")):
-        for place, paragraph in enumerate(page.read_text(encoding="utf-8").split("\n\n")):
-            texts[f"{page.relative_to(ROOT)}, paragraph {place}"] = flat(paragraph)
+        for position, paragraph in enumerate(page.read_text(encoding="utf-8").split("\n\n")):
+            texts[f"{page.relative_to(ROOT)}, paragraph {position}"] = flat(paragraph)
     return texts
 
 
@@ -66,14 +66,14 @@ def _gflops(shape: tuple[int, int, int], ms: float) -> int:
 def printed(name: str, gflops: int) -> list[str]:
     """Where a speed stands in one paragraph with the name of its kernel; the side of a matrix is none."""
     number = re.compile(rf"(?<![\w.])(?<!× ){gflops}(?![\w.]| ×)")
-    return [place for place, text in pages().items() if name in text and number.search(text)]
+    return [page for page, text in pages().items() if name in text and number.search(text)]
 
 
 def test_a_kernel_has_one_speed_at_a_shape_on_all_pages():
     contradictions = []
     for (name, _, *shape), speeds in recorded().items():
         places = {gflops: printed(name, gflops) for gflops in speeds if len(speeds) > 1 and gflops >= TOLD_APART}
-        places = {gflops: found for gflops, found in places.items() if found}
+        places = {gflops: where for gflops, where in places.items() if where}
         if len(places) > 1:
             contradictions.append((name, shape, places))
     assert not contradictions
@@ -81,8 +81,8 @@ def test_a_kernel_has_one_speed_at_a_shape_on_all_pages():
 
 def test_a_speed_that_is_printed_is_found_on_its_page():
     speed = recordings.gflops(get("ping_pong"), 4096, 4096, 4096)
-    assert any(place.startswith("11") for place in printed(speed.kernel, round(speed.gflops)))
-    assert any("speeds.md" in place for place in printed(CUBLAS, round(speed.cublas_gflops)))
+    assert any(page.startswith("11") for page in printed(speed.kernel, round(speed.gflops)))
+    assert any("speeds.md" in page for page in printed(CUBLAS, round(speed.cublas_gflops)))
 
 
 @pytest.mark.parametrize("row", [row for row in recordings.fastest(GPU) if row.way == compared.EVENTS])

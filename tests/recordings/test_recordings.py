@@ -367,7 +367,7 @@ def test_counters_are_read_from_ncus_table_launch_by_launch():
 
 def test_speeds_to_compare_are_the_ones_of_every_page():
     pair = [get("double_buffered", BLOCKS=blocks) for blocks in (1, 2)]
-    assert one_run(pair, 2048, 2048, 2048) == [performance(one, 2048, 2048, 2048).measurement for one in pair]
+    assert one_run(pair, 2048, 2048, 2048) == [performance(kernel, 2048, 2048, 2048).measurement for kernel in pair]
     with pytest.raises(recordings.NoRecording, match="double_buffered .* was not recorded"):
         one_run(pair, 2048, 2048, 2047)
 
@@ -376,6 +376,6 @@ def test_kernels_of_several_suites_take_turns_at_a_shape():
     timed = {suite: groups_of(suite) for suite in TIMED_SUITES}
     shapes = in_turns(timed)
     assert len({(group.M, group.N, group.K) for group, _, _ in shapes}) == len(shapes)
-    (group, suites, count) = next(one for one in shapes if one[0].M == one[0].N == one[0].K == BLOCK_SIZE)
+    (group, suites, count) = next(shape for shape in shapes if shape[0].M == shape[0].N == shape[0].K == BLOCK_SIZE)
     assert set(suites) == {"ladder", "blocks", "sweep", "tiles"} and len(suites) == len(group.kernels)
-    assert count == sum((one.M, one.N, one.K) == (BLOCK_SIZE,) * 3 for groups in timed.values() for one in groups)
+    assert count == sum((g.M, g.N, g.K) == (BLOCK_SIZE,) * 3 for groups in timed.values() for g in groups)
