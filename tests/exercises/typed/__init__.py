@@ -1,6 +1,7 @@
 """Answers as learners type them: slips with the reason that is due, and right kernels written in other ways.
 
     python -m tests.exercises.typed [EXERCISE …]      all of them, or those of some exercises, and how they are answered
+    python -m tests.exercises.typed --edited SEED     verdicts on solutions with random edits, to be read and judged
 
 The data are in slips.toml and right.toml beside this file. Each entry changes the solution of an exercise; a family is
 a change that is tried in every exercise whose solution has its text, but for those that it names in `without`.

@@ -1,16 +1,18 @@
-"""Check every typed answer, and count how they are answered."""
+"""Check every typed answer, and count how they are answered; or show the verdicts on random faulty kernels."""
 
+import argparse
 import os
-import sys
 from collections import Counter
 
+from helpers import exercises
 from helpers.exercises.framework import kept, progress
+from helpers.exercises.framework.exercise import KernelExercise
 from tests.exercises.typed import ACCEPTED, CAUSE, FALSE, REFUSED, right, slips
+from tests.exercises.typed.edits import edited
 
 
 def main(names: list[str]) -> int:
     """All answers, or those to some exercises. Returns 1 if a slip is answered falsely or a right kernel refused."""
-    os.environ[kept.ENVIRONMENT_VARIABLE] = os.environ[progress.ENVIRONMENT_VARIABLE] = "off"
     counts: Counter[str] = Counter()
     for what, answers, good in (("slips", slips(), CAUSE), ("right kernels", right(), ACCEPTED)):
         kinds: Counter[str] = Counter()
@@ -26,5 +28,25 @@ def main(names: list[str]) -> int:
     return int(counts[FALSE] + counts[REFUSED] > 0)
 
 
+def show(names: list[str], seed: str, singles: int, pairs: int) -> None:
+    """Each solution, then what random edits of it are answered: for a reader who judges the verdicts."""
+    kernels = [exercise.name for exercise in exercises.EXERCISES if isinstance(exercise, KernelExercise)]
+    for name in names or kernels:
+        print(
+            *(f"{number:3} {line}" for number, line in enumerate(exercises.get(name).solved.splitlines(), 1)), sep="\n"
+        )
+        for kernel in edited(name, seed, singles, pairs):
+            print(f"--- {name}\n{kernel.changes}\n{exercises.get(name).check(kernel.source).sentence}\n", flush=True)
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    parser = argparse.ArgumentParser(prog="python -m tests.exercises.typed", description=__doc__)
+    parser.add_argument("exercises", nargs="*", help="default: all")
+    parser.add_argument("--edited", metavar="SEED", help="show verdicts on solutions with random edits")
+    parser.add_argument("--singles", type=int, default=20, help="kernels with one edit (default 20)")
+    parser.add_argument("--pairs", type=int, default=8, help="kernels with two edits (default 8)")
+    chosen = parser.parse_args()
+    os.environ[kept.ENVIRONMENT_VARIABLE] = os.environ[progress.ENVIRONMENT_VARIABLE] = "off"
+    if chosen.edited is None:
+        raise SystemExit(main(chosen.exercises))
+    show(chosen.exercises, chosen.edited, chosen.singles, chosen.pairs)
