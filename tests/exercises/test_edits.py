@@ -29,7 +29,7 @@ def test_what_an_edit_changed_is_shown():
 @pytest.mark.table(keep=3)
 @pytest.mark.parametrize("name", KERNELS)
 def test_a_verdict_quotes_lines_of_the_kernel_and_never_fails(name):
-    for kernel in edited(name, "a", 2, 1):
+    for kernel in edited(name, "a", 1, 1):
         sentence, lines = exercises.get(name).check(kernel.source).sentence, kernel.source.splitlines()
         assert NOT_YOURS not in sentence
         for number, line in QUOTED.findall(sentence):
