@@ -335,6 +335,19 @@ def test_sum_read_by_the_last_block_is_reported_with_its_repair(level):
     assert "put __syncthreads() behind the fence that follows line 4, before one thread changes" in str(caught.value)
 
 
+def test_fence_behind_the_count_alone_is_no_reason_for_a_barrier(level):
+    source = """extern "C" __global__ void kernel(int *parts, unsigned *count, int *out) {
+        if (threadIdx.x) return;
+        parts[blockIdx.x] = 1;
+        const bool last = atomicAdd(count, 1u) == gridDim.x - 1;
+        __threadfence();
+        if (last) for (int b = 0; b < gridDim.x; ++b) *out += parts[b]; }"""
+    with gpusim.record(level=level, checks="raise"):
+        kernel = gpusim.RawModule(code=source).get_function("kernel")
+        with pytest.raises(errors.RaceError, match="put __threadfence\\(\\) behind line 3, before the counter"):
+            kernel((5,), (32,), (np.zeros(5, I32), np.zeros(1, np.uint32), np.zeros(1, I32)))
+
+
 def test_update_that_gets_the_old_value_follows_those_before(level):
     source = """extern "C" __global__ void kernel(int *count, int *out) {
         if (threadIdx.x == 0 && UPDATED == gridDim.x - 1) { out[0] = *count; *count = 0; } }"""

@@ -354,7 +354,9 @@ class Clock:
         if block == other_block or when <= time or self.released_by_threads[other] > time or not len(at):
             return None
         here = other_row < len(self.block_ids) and self.block_ids[other_row] == other_block
-        missing = "barrier" if here and self.of_device.last[other_row, other_thread] > time else "fence"
+        counted = here and self.last_acquire[0, other_row, other_thread] > time  # itself, and without a fence before
+        fenced = here and self.of_device.last[other_row, other_thread] > time
+        missing = "barrier" if fenced and not counted else "fence"
         return MissingRelease(int(self.last_acquire[1, row, at[0]]), missing)
 
     @staticmethod
