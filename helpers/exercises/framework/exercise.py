@@ -481,16 +481,17 @@ def _in_double(own: Judged, course: Judged) -> str:
 def _stored_again(own: Judged, course: Judged) -> str:
     """That block (0, 0, 0) stores to an element more often than the course's solution does; "" if it does not."""
     often = [_stores_per_element(judged) for judged in (own, course)]
-    if often[0] <= often[1]:
+    if not 0 < often[1] < often[0]:  # a solution that only updates by atomics stores nothing
         return ""
-    return f"Right, but a block stores each element {often[0]:.3g} times on average, and {often[1]:.3g} would do."
+    own_often, due = map(theme.number, often)
+    return f"Right, but a block stores each element {own_often} times on average, and {due} would do."
 
 
 def _stores_per_element(judged: Judged) -> float:
     """Stores of threads of block (0, 0, 0) for each element of global memory that it stores to; 0 without a store."""
-    stores = (trace for trace in judged.recording.launches[-1].traces if (trace.space, trace.op) == ("global", "st"))
-    places = np.concatenate([np.zeros(0, int), *(trial.elements(store) for store in stores)])
-    return len(places) / max(1, len(np.unique(places)))
+    stores = [trace for trace in judged.recording.launches[-1].traces if (trace.space, trace.op) == ("global", "st")]
+    places = [(store.array, element) for store in stores for element in trial.elements(store).tolist()]
+    return len(places) / max(1, len(set(places)))
 
 
 def _sectors(recording: Recording, array: str) -> tuple[float, float]:
