@@ -87,6 +87,7 @@ WARP_PRODUCT = Blank(
     problem=Gemm("sgemm", (32,), (16, 16), Tiles(BM=16, BN=16, BK=16), scaled=False,
                  shapes=((16, 32, 48), (48, 16, 32), (32, 48, 16))),
     picture=ThreadMapOf("C", Case({"M": 16, "N": 16, "K": 16}), "Who stores which element of C"),
+    goals=(goals.products_by_tensor_cores("HMMA"),),
     judged=Case({"M": 16, "N": 16, "K": 32}),
     wrong=(
         Wrong("no_first_barrier", "Lanes load fragments of what other lanes have stored: wait for them first."),
@@ -105,6 +106,7 @@ FRAGMENTS = Blank(
     problem=Gemm("sgemm", (32,), (16, 8), Tiles(BM=16, BN=8, BK=8), scaled=False,
                  shapes=((16, 24, 8), (32, 8, 24), (48, 16, 32))),
     picture=ThreadMapOf("C", Case({"M": 16, "N": 8, "K": 8}), "Who stores which element of C"),
+    goals=(goals.products_by_tensor_cores("HMMA"),),
     judged=Case({"M": 16, "N": 8, "K": 16}),
     wrong=(
         Wrong("rows_last", "Registers 1 and 2 of A have changed places: register 1 is in row group + 8, the same k."),

@@ -196,9 +196,12 @@ def loads_without_ldmatrix(at_most: int = 0) -> Goal:
     )
 
 
-def products_of_doubles(at_least: int = 1) -> Goal:
-    """Instructions by which tensor cores multiply doubles, of warps."""
-    return Goal("products by tensor cores", lambda j: j.recording.instructions("DMMA"), at_least, at_least=True)
+def products_by_tensor_cores(opcode: str) -> Goal:
+    """Instructions by which tensor cores multiply, of warps: HMMA of floats with fewer bits, DMMA of doubles."""
+    return Goal(
+        "products by tensor cores", lambda j: j.recording.instructions(opcode), 1, at_least=True,
+        explain=lambda _: "Right, but the CUDA cores multiply here: the task is to let the tensor cores do it.",
+    )  # fmt: skip
 
 
 def load_wavefronts(at_most: int) -> Goal:

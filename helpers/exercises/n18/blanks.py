@@ -570,6 +570,8 @@ DROPOUT = Blank(
               ((NUMBERED, "const unsigned counter = row * N + col + 1;"),)),
         Wrong("others_dropped", "Dropped is what is *below* limit, a quarter of the elements here, and not the others.",
               ((KEPT, "chance(counter, seed) < limit ? sum * kept : 0.0f"),)),
+        Wrong("limit_dropped", "An element whose chance is limit itself stays: ask for less than limit.",
+              ((KEPT, "chance(counter, seed) <= limit ? 0.0f : sum * kept"),)),
         Wrong("not_grown", "The elements that stay are multiplied by kept, so that their mean does not change.",
               ((KEPT, "chance(counter, seed) < limit ? 0.0f : sum"),)),
         Wrong("divided", "kept is 1 / (1 - probability) already: multiply by it.",
@@ -594,7 +596,7 @@ DOUBLE_FRAGMENTS = Blank(
     difficulty=2,
     problem=DoubleFragments("dgemm", WARPS, tile=(FRAGMENT, FRAGMENT)),
     picture=SectorsOf(((3, "ld"), (4, "ld"), (5, "st")), WARPS[0], LEARNERS),
-    goals=(goals.products_of_doubles(),),
+    goals=(goals.products_by_tensor_cores("DMMA"),),
     wrong=(
         Wrong("in_floats", "A float keeps 24 bits of the 53 of a double: a and b are doubles.",
               (("const double a =", "const float a ="), ("const double b =", "const float b ="))),

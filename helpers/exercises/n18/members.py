@@ -135,15 +135,16 @@ def chance(counter: np.ndarray, seed: int) -> np.ndarray:
 
 
 class Dropout(Member):
-    """C = A · B, an element in four dropped."""
+    """C = A · B, an element in four dropped. The chance of one that stays is the limit itself."""
 
     def prepare(self, case: Case) -> Setup:
         M, N, K = case.sizes.values()
-        seed, limit, kept = np.uint32(1000 * M + N), np.uint32(2**30), np.float32(4 / 3)
+        seed, kept = np.uint32(1000 * M + N), np.float32(4 / 3)
+        chances = chance(np.arange(M * N).reshape(M, N), int(seed))
+        limit = chances[chances >= 2**30].min(initial=2**32 - 1)
         A, B = values(M, K, 11), values(K, N, 12)
         C = np.full((M, N), np.nan, np.float32)
-        dropped = chance(np.arange(M * N).reshape(M, N), int(seed)) < limit
-        expected = np.where(dropped, np.float32(0), exact(A, B) * kept)
+        expected = np.where(chances < limit, np.float32(0), exact(A, B) * kept)
         args = (*ints(M, N, K), seed, limit, kept, A, B, C)
         return Setup((blocks(N, T), blocks(M, T)), BLOCK, 0, args, C, expected)
 
