@@ -102,6 +102,20 @@ def test_sliced_k_wins_where_rasterized_leaves_most_sms_idle():
     assert 0.9 < np.prod(get("sliced_k").grid(512, 512)) / H200.sms <= 1
 
 
+def test_busy_sms_reach_about_as_much_at_512_as_at_4096():
+    shares = {size: SQUARES.at((size,) * 3)["serpentine"].gflops / H200.peak_fp32_gflops for size in (128, 512, 4096)}
+    blocks = {size: int(np.prod(get("serpentine").grid(size, size))) for size in shares}
+    of_busy = {size: shares[size] * -(-blocks[size] // H200.sms) * H200.sms / blocks[size] for size in shares}
+    assert 18 < shares[4096] / shares[512] < 20 and of_busy[4096] / of_busy[512] < 1.3
+    assert of_busy[128] < 0.4 * of_busy[512]
+
+
+def test_large_tiles_with_shared_k_win_the_flat_shape():
+    (row,) = (one for one in recordings.fastest(H200.name) if one.shape == (128, 4096, 4096))
+    assert row.median_ms < row.cublas_median_ms
+    assert [row.params[name] for name in ("BM", "BN", "WORKERS")] == [128, 256, 132]
+
+
 def test_short_sums_turn_the_order_of_the_kernels_around():
     short, long = speeds(4096, 4096, 128), speeds(4096)
     assert short["ping_pong"] > short["serpentine"] and long["ping_pong"] < long["serpentine"]

@@ -90,6 +90,11 @@ def test_one_atomic_per_element_stops_at_two_to_the_24():
     assert RECORDED.find("one_atomic").error == pytest.approx(1 - 2**24 / exact, abs=0.001)
 
 
+def test_four_times_as_many_blocks_take_four_times_as_long():
+    warps, blocks = (RECORDED.find(name).time.median_ms for name in ("warp_tree", "block_tree"))
+    assert warps / blocks == pytest.approx(128 / 32, rel=0.05)
+
+
 def test_every_other_sum_is_near_float64():
     assert all(way.error < 1e-6 for way in RECORDED.ways if way.task == "sum" and way.name != "one_atomic")
 

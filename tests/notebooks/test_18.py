@@ -93,8 +93,8 @@ def test_gemm_with_epilogue_leads_cublas_in_float32_alone():
         rows = recorded_rows("bias + GELU", kind).values()
         assert {ours < min(rivals) for ours, rivals, _ in rows} == {kind == "f32 NN"}
         assert all(ms["cublasLt, one launch"] < ms["cublas + second kernel"] for *_, ms in rows) is (kind == "bf16 NN")
-        # What it takes is the faster of its two ways, or at most 4 % slower.
-        assert all(ours < 1.04 * min(ms["gemm, one launch"], ms["gemm + second kernel"]) for ours, _, ms in rows)
+        # What it takes is the faster of its two ways, or at most 3 % slower.
+        assert all(ours < 1.035 * min(ms["gemm, one launch"], ms["gemm + second kernel"]) for ours, _, ms in rows)
     assert "In float32 it is ahead of cuBLAS" in prose("18")
 
 
