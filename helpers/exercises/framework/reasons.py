@@ -357,7 +357,7 @@ def nothing_stored(facts: Facts) -> str:
     """That no thread stores to the output at all."""
     if facts.failure.output is None or facts.failure.report.findings or any(_stores(facts, facts.examination.kernel)):
         return ""
-    return f"In this launch no thread stores anything in {facts.problem.output}."
+    return f"Here no thread stores anything in {facts.problem.output}."
 
 
 def never_stored(facts: Facts) -> str:
