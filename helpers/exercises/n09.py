@@ -129,7 +129,7 @@ FOUR_AT_ONCE = KernelExercise(
 
 # --- rows of A
 
-ALIGNED = Case({"M": 16, "N": 32, "K": 64})
+ALIGNED = Case({"M": 16, "N": 32, "K": 60})  # no multiple of 8, which a stricter question would ask for
 
 ALIGNED_ROWS = KernelExercise(
     **texts.of("09", "aligned_rows"),
@@ -139,7 +139,7 @@ ALIGNED_ROWS = KernelExercise(
         shapes=((8, 32, 12), (23, 17, 8), (11, 37, 6), (12, 36, 10), (1, 17, 7), (9, 1, 7), (7, 18, 5), (1, 1, 1)),
     ),
     picture=SectorsOf(((4, "ld"), (5, "ld")), ALIGNED, "your kernel"),
-    goals=(goals.load_requests(256, 4, "A"),),
+    goals=(goals.load_requests(240, 4, "A"),),
     judged=ALIGNED,
     wrong=(
         Wrong("starter", "If K is no multiple of four, rows of A begin in the middle of 16 bytes, and a float4 may "

@@ -207,8 +207,8 @@ THREE_STAGES = Blank(
         Wrong("barrier_first", "The barrier comes before the wait: then no thread knows of the copies of the others.",
               text=r"__syncthreads[\s\S]*\bwait<"),
         Wrong("one_ahead", "The next tile is started again instead of the one after it: two tiles ahead is tile + 2."),
-        Wrong("two_barriers", "Right, but with three stages one barrier per tile is enough: start the copies "
-              "after it."),
+        Wrong("two_barriers", "Right, but with three stages one barrier per tile is enough, if tile + 2 is started "
+              "between it and the products."),
     ),
 )  # fmt: skip
 

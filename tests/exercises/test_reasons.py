@@ -253,6 +253,13 @@ def test_an_array_does_not_overlap_itself():
     assert "overlap" not in sentence and "The sum is an int" in sentence, sentence
 
 
+_AS_FLOAT4 = (  # counted in floats
+    (
+        "            if (N % 4 == 0 && tile_col",
+        "const float4 *of = (const float4 *)B;\n            if (N % 4 == 0 && tile_col",
+    ),
+    ("*reinterpret_cast<const float4 *>(&B[(k0 + k) * N + tile_col + c]);", "of[(k0 + k) * N + tile_col + c];"),
+)
 _TO_ALL = ("__syncthreads();\n        for (int k = 0;", "for (int k = 0;")
 
 
@@ -264,6 +271,8 @@ _TO_ALL = ("__syncthreads();\n        for (int k = 0;", "for (int k = 0;")
         ("turned", (("a[i] * b[j]", "a[i] * b[j + 1]"),), "`i` is 4"),
         ("turned", (("Bs[k][col + j]", "Bs[k][col - j]"),), "`k` is -1"),
         ("turned", (("i < BK * BN", "i < BK"),), "stores row 0 of Bs"),
+        ("wide", _AS_FLOAT4, "`k` is 16"),  # in b_at, which is not called there
+        ("warp_tile", (("{a.x, a.y, a.z, a.w}", "{a.x, a.x, a.x, a.x}"),), "does not move"),
         ("four_at_once", (("alpha * v.x, alpha * v.y", "alpha * v.x, alpha"),), "is added"),
         ("four_at_once", (("j < N; ++j", "j > N; ++j"),), "Write --j"),
         ("coalesced", (("k < K", "y < K"),), "An array has a size"),

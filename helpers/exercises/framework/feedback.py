@@ -93,8 +93,9 @@ def _checked(examination: Examination, problem: Problem) -> str:
     outcomes = examination.outcomes
     text = f"{problem.output} is right for {theme.plural(len(outcomes), 'shape')}"
     if not _whole_tiles(examination, problem):
-        wide = any(outcome.expected.ndim == 2 and 1 in outcome.expected.shape for outcome in outcomes)
-        text += ", tails and single rows and columns included" if wide else ", tails included"
+        shapes = {problem.as_matrix(outcome.expected).shape for outcome in outcomes if outcome.expected.ndim == 2}
+        axes = [axis for axis, sizes in zip(("rows", "columns"), zip(*shapes, strict=True), strict=False) if 1 in sizes]
+        text += ", tails and single " + " and ".join(axes) + " included" if axes else ", tails included"
     twice = any(outcome.case.launches > 1 for outcome in outcomes)
     text += ", also when launched twice" if twice else ""
     accesses = sum(outcome.report.shared_accesses + outcome.report.global_accesses for outcome in outcomes)

@@ -357,7 +357,7 @@ def nothing_stored(facts: Facts) -> str:
     """That no thread stores to the output at all."""
     if facts.failure.output is None or facts.failure.report.findings or any(_stores(facts, facts.examination.kernel)):
         return ""
-    return f"No thread stores anything in {facts.problem.output}."
+    return f"Here no thread stores anything in {facts.problem.output}."
 
 
 def never_stored(facts: Facts) -> str:
@@ -584,6 +584,8 @@ def leaves_the_matrix(facts: Facts) -> str:
                 f"they have {sizes.get(width, '')} = {width}."
             )
         y, x = integers.value(row, names), integers.value(col, names)
+        if not written and (None in (y, x) or _is_given(facts.text, text)):
+            continue
         x = index - y * length if x is None and y is not None else x
         y = (index - x) // length if y is None and x is not None else y
         if y is None or x is None or y * length + x != index:

@@ -261,11 +261,9 @@ PRODUCTS: tuple[Slip, ...] = (
     Slip("Bs_read_transposed", "B's tile is stored in one order of its two indices and read in the other: k is the "
          "first one.",
          _in_tile(b=lambda row, col, k, side: (k - k % side + col % side, col - col % side + k % side))),
-    Slip("one_row_of_A", "All rows of a thread's patch hold what belongs to the first one: an index does not move with "
-         "the row, where A is read or where the sums are stored.",
+    Slip("one_row_of_A", "All rows of a thread's patch hold what belongs to the first one.",
          _indexed(a=lambda i, row, col, k: (row - row % _needs(i.tiles.TM)) * i.K + k)),
-    Slip("one_column_of_B", "All columns of a thread's patch hold what belongs to the first one: an index does not "
-         "move with the column, where B is read or where the sums are stored.",
+    Slip("one_column_of_B", "All columns of a thread's patch hold what belongs to the first one.",
          _indexed(b=lambda i, row, col, k: k * i.N + col - col % _needs(i.tiles.TN))),
 )  # fmt: skip
 
@@ -335,7 +333,7 @@ def _flipped_patch(i: Inputs, value: np.ndarray) -> np.ndarray:
 STORES: tuple[Slip, ...] = (
     Slip("stored_by_columns", "C is right if it is read column by column: the store writes C[row + col * M], but C is "
          "row-major: C[row * N + col].", _column_by_column, row_major=True),
-    Slip("nothing_stored", "No thread stores anything.", _only(lambda i, row, col: np.zeros((i.M, i.N), bool))),
+    Slip("nothing_stored", "Here no thread stores anything.", _only(lambda i, row, col: np.zeros((i.M, i.N), bool))),
     Slip("last_row_unwritten", "The last row of C is not written: compare the row with M, not with M − 1.",
          _only(lambda i, row, col: row < i.M - 1)),
     Slip("last_column_unwritten", "The last column of C is not written: compare the column with N, not with N − 1.",
