@@ -109,7 +109,7 @@ TRANSPOSE_TILE = KernelExercise(
         transposed=True,
     ),
     picture=BankBoardOf(TRANSPOSE_CASE, "your kernel", op="ld"),
-    goals=(goals.conflicts(), goals.store_sectors(768)),
+    goals=(goals.conflicts(), goals.load_sectors(768), goals.store_sectors(768)),
     judged=TRANSPOSE_CASE,
     wrong=(
         Wrong("starter", ROWS_OF_32),

@@ -318,8 +318,12 @@ def _of_another_kernel(text: str, name: str, use: int) -> str:
             return ""
         of = f"loop in line {lines[0]}" if len(lines) == 1 else f"loops in lines {theme.runs(lines)}"
         return f"{name} is the variable of the {of}, and is known there alone."
-    if "__global__" not in text or not names or re.search(rf"(?<![\w.]){name}\s*(?:\(|::|<\s*\w+\s*>)", text):
-        return ""  # a function, a type
+    if (
+        "__global__" not in text
+        or not names
+        or re.search(rf"(?<![\w.]){name}\s*(?:\(|::|<\s*\w+\s*>)|#define {name}\b", text)
+    ):
+        return ""  # a function, a type, a macro
     declares = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
     return f"Nothing in this kernel is called {name}; it declares {declares}."
 

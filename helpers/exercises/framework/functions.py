@@ -156,7 +156,8 @@ def explained(
 
     of: only those without which the answer in this case would be another one.
     """
-    for count in range(1, MOST_MISTAKES + 1):
+    one_number = all(map(_is_number, answers)) and len({*answers}) == 1  # which does not show two mistakes
+    for count in range(1, 2 if one_number else MOST_MISTAKES + 1):
         for chosen in combinations(mistakes, count):
             wrong = _together(chosen)
             if wrong is None:

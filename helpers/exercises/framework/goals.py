@@ -59,6 +59,11 @@ def store_sectors(at_most: int) -> Goal:
     return Goal("sectors stored", lambda j: j.recording.total("sectors", "global", "st"), at_most)
 
 
+def load_sectors(at_most: int) -> Goal:
+    """32-byte sectors of global memory that are loaded."""
+    return Goal("sectors loaded", lambda j: j.recording.total("sectors", "global", "ld"), at_most)
+
+
 def global_atomics(at_most: int) -> Goal:
     """Requests of warps that update global memory by atomics."""
     return Goal(

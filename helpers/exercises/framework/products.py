@@ -187,13 +187,14 @@ def _explained(probe: Probe, tiles: Tiles) -> Iterator[str]:
         return
     uses_A, uses_B = probe.ks(of_A=True), probe.ks(of_A=False)
     if uses_A is not None and uses_B is not None:
-        missed = uses_A[first] != 1
-        if missed.any() and np.array_equal(uses_A[first], uses_B[first]):
-            same = bool((uses_A[wrong] == uses_A[first]).all()) and not probe.unwritten.any()
-            yield _missing(uses_A[first], first, K, tiles, same)
+        uses = uses_A[first]
+        products = uses * A[first[0]] * B[:K, first[1]]
+        if (uses != 1).any() and np.array_equal(uses, uses_B[first]) and products.sum() == C[first]:
+            same = bool((uses_A[wrong] == uses).all()) and not probe.unwritten.any()
+            yield _missing(uses, first, K, tiles, same)
             return
     for k, of_A, of_B in zip(asked, with_B, with_A, strict=True):
-        sentence = _one_product(k, of_A, of_B, first)
+        sentence = _one_product(k, of_A, of_B, first, probe.shape)
         if sentence:
             yield sentence
             return
@@ -304,12 +305,13 @@ def _tiles(ks: np.ndarray, K: int, tiles: Tiles) -> str:
     return f" (tile{'s' if len(numbers) > 1 else ''} {runs([n + 1 for n in numbers])} of {-(-K // depth)} along k)"
 
 
-def _one_product(k: int, of_A: Taken, of_B: Taken, first: tuple[int, ...]) -> str:
-    """The product with one k, where it is another one than needed."""
+def _one_product(k: int, of_A: Taken, of_B: Taken, first: tuple[int, ...], shape: tuple[int, int, int]) -> str:
+    """The product with one k, where it is another one than needed. What lies behind A or B is no element of them."""
     row, col = first
-    if of_A.count[first] == 1 and (of_A.row[first], of_A.col[first]) != (row, k):
+    M, _, K = shape
+    if of_A.count[first] == 1 and of_A.row[first] < M and (of_A.row[first], of_A.col[first]) != (row, k):
         return f"For C[{row}, {col}], row {k} of B is multiplied by A[{_at(first, of_A)}], and A[{row}, {k}] is needed."
-    if of_B.count[first] == 1 and (of_B.row[first], of_B.col[first]) != (k, col):
+    if of_B.count[first] == 1 and of_B.row[first] < K and (of_B.row[first], of_B.col[first]) != (k, col):
         return (
             f"For C[{row}, {col}], column {k} of A is multiplied by B[{_at(first, of_B)}], and B[{k}, {col}] is needed."
         )

@@ -311,8 +311,8 @@ def _unaligned_tile(facts: Facts, name: str, said: tuple[int, ...], byte: int, t
     if begins % (4 * taken):
         return ""
     return (
-        f"The rows of {name} are {shape[1]} floats long, so that row {said[0]} begins where no {taken} floats at once "
-        f"may. A multiple of {taken} floats puts every row at a multiple of {4 * taken} bytes."
+        f"The rows of {name} are {shape[1]} floats long, so row {said[0]} does not begin at a multiple "
+        f"of {4 * taken} bytes. With a multiple of {taken} floats every row does."
     )
 
 
@@ -562,8 +562,8 @@ def leaves_the_matrix(facts: Facts) -> str:
         return ""
     index, name = int(outside[1]), outside[2]
     matrix = facts.parameters.get(name)
-    if not isinstance(matrix, np.ndarray) or matrix.ndim != 2:
-        return ""
+    if not isinstance(matrix, np.ndarray) or matrix.ndim != 2 or re.search(rf"\b{name}\s*(?:\+=|-=|=[^=])", facts.text):
+        return ""  # of a pointer that was moved the written index is not the whole index
     rows, width = matrix.shape
     names = facts.values(error.block, error.thread)
     sizes = {value: key for key, value in facts.failure.case.sizes.items()}
