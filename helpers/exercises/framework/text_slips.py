@@ -327,6 +327,8 @@ def _one_too_far(text: str, is_right: Callable[[str], bool]) -> str | None:
                 indices = re.findall(r"\[([^][]+)\]", used)
                 for at, (index, size) in enumerate(zip(indices, declared, strict=False)):
                     beyond = isinstance(size, int) and isinstance(last, int) and last >= size
+                    if loop[3] == "<":  # the loop may be right, and its variable index the wrong array
+                        beyond = beyond and is_right(text)
                     if index.strip() == loop[1] and (beyond or size == last):
                         line = integers.line_of(text, loop.start())
                         what = ("element", "column", "row", "tile")[min(len(declared) - at, 3) if declared[1:] else 0]
