@@ -267,7 +267,7 @@ BYTES = Limit(
     ),
     NO_BYTES,
 )  # fmt: skip
-PROBED = ((96, 80, 64), (7, 11, 13), (4096, 1, 4096), (1, 5, 3))  # M, N, K
+PROBED = ((96, 80, 64), (7, 11, 13), (4096, 1, 4096), (1, 5, 3), (2**20, 2**20, 2**20))  # M, N, K
 
 
 def _probed(function: Callable[..., Any]) -> tuple[str, ...]:
@@ -304,7 +304,7 @@ def _judged_alone(limit: Limit, times: Sequence[float]) -> tuple[float | None, s
         return 1.0, limit.missing
     if all(math.isinf(time) for time in times):
         other = (BYTES if limit is OPERATIONS else OPERATIONS).what
-        return 1.0, f"The {other} are multiplied by their speed. An amount divided by a speed is a time."
+        return 1.0, f"The faster, the longer the {other} take. An amount divided by a speed is a time."
     for unit in (1.0, *UNITS):
         for why, count in (("", limit.right), *limit.counts):
             due = [unit * count(*shape) / limit.speed / 1e6 for shape in PROBED]

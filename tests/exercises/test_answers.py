@@ -1,5 +1,6 @@
 """Numbers and predictions: right answers pass, wrong ones are explained, no answer lets the notebook go on."""
 
+import numpy as np
 import pytest
 
 from helpers.exercises import Slip, check_number, predict
@@ -15,6 +16,10 @@ def test_no_answer_is_no_failure():
 def test_the_right_number_passes_with_its_reason():
     verdict = check_number(9, 9, unit="sectors", because="Because.")
     assert verdict.passed is True and verdict.sentence == "9 sectors: right. Because."
+
+
+def test_a_whole_number_of_numpy_is_a_number():
+    assert check_number(np.int64(9), 9).passed is True and check_number(True, 1).passed is False
 
 
 def test_known_slip_is_explained_without_giving_the_answer():

@@ -68,3 +68,17 @@ def test_the_work_of_a_whole_row_is_remarked_and_not_predicted():
     verdict = NAIVE.check(source)
     assert verdict.passed and "times the instructions of the course's solution" in verdict.sentence
     assert "predicted for" not in verdict.sentence
+
+
+def test_one_thread_that_does_the_work_of_many_is_remarked():
+    scale = exercises.get("scale")
+    alone = "for (int i = 0; i < N && index == 0; ++i) B[i] = c * A[i]"
+    verdict = scale.check(scale.solved.replace("if (index < N) B[index] = c * A[index]", alone))
+    assert verdict.passed and "stores up to 40\u00a0elements" in verdict.sentence
+    assert "stores up to" not in scale.check(scale.solved).sentence
+
+
+def test_a_kernel_without_its_plain_name_is_remarked():
+    scale = exercises.get("scale")
+    verdict = scale.check(scale.solved.replace('extern "C" ', ""))
+    assert verdict.passed and "CuPy does not find it" in verdict.sentence

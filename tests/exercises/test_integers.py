@@ -18,9 +18,14 @@ def test_an_expression_has_the_value_that_it_has_in_c(text, value):
     assert integers.value(text, NAMES) == value
 
 
-@pytest.mark.parametrize("text", ["A[3]", "f(N)", "N +", "unknown", "N / 0"])
+@pytest.mark.parametrize("text", ["A[3]", "f(N)", "N +", "unknown", "N / 0", "(N - 6) / 2", "(N - 6) % 2", "N - 6 < 3"])
 def test_what_is_more_than_whole_numbers_has_no_value(text):
     assert integers.value(text, NAMES) is None
+
+
+def test_a_negative_number_is_known_where_it_is_signed():
+    values = integers.names_in("int low = N - 6; unsigned high = N - 6; bool out = low < 0;", NAMES)
+    assert values["low"] == -1 and values["out"] and "high" not in values
 
 
 def test_variables_have_their_first_values_in_any_order():

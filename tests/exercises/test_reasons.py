@@ -184,6 +184,22 @@ def test_a_right_kernel_that_loads_in_many_sectors_is_remarked():
     assert "sectors on average" not in strip.check(strip.solved).sentence
 
 
+def test_the_old_C_is_no_reason_for_a_tile_that_is_not_written():
+    exercise = exercises.get("tile_edges")
+    source = exercise.solved.replace("if (beta != 0.0f) ", "").replace("        Bs[y][x] = 0.0f;\n", "")
+    sentence = exercise.check(source).sentence
+    assert "which no thread has written" in sentence and "the old C" not in sentence, sentence
+
+
+def test_no_guard_is_advised_that_keeps_fewer_threads_away():
+    naive = exercises.get("naive")
+    guarded = naive.solved.replace("float sum", "if (row < N && col < M) {\n    float sum").replace(
+        "= sum;", "= sum;\n    }"
+    )
+    sentence = naive.check(guarded).sentence
+    assert "does not hold" in sentence and "||" not in sentence, sentence
+
+
 def test_an_index_with_a_loop_is_not_said_to_be_out_of_reach():
     exercise = exercises.get("patch")
     verdict = exercise.check(exercise.solved.replace("const int row = threadIdx.y * TM", "const int row = threadIdx.y"))

@@ -297,7 +297,7 @@ def test_an_address_far_from_all_arrays(module):
     assert message.endswith(
         ", which is far from every array of this launch.\n"
         "  line 12: C[blockIdx.x * pitch + threadIdx.x] = A[blockIdx.x * pitch + threadIdx.x];\n"
-        "Is the index too large for an int, or computed from values that were never set? Try size_t."
+        "The index is far too large, or negative, or it was added to something that is no array."
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -78,7 +79,7 @@ def check_number(
     """
     if answer is None:
         return Verdict(None, "Not answered yet: put your number in place of None and run the cell again.")
-    if isinstance(answer, bool) or not isinstance(answer, (int, float)):
+    if isinstance(answer, bool) or not isinstance(answer, numbers.Real):
         return Verdict(False, f"{answer!r} is not a number; try a whole number such as 3.")
     number = theme.thousands(answer) if float(answer).is_integer() else f"{answer:g}"
     given = f"{number} {unit.removesuffix('s') if answer == 1 else unit}".strip()

@@ -386,11 +386,12 @@ def _no_integer(match: re.Match[str], source: str) -> str:
     index = integers.bracketed(line[begin:], "[]")[0] if begin else line[column:]
     index = re.sub(r"\w+\s*\[[^][]*\]", "", index)
     for name in re.findall(r"(?<![\w.])[A-Za-z_]\w*\b(?!\s*\()", index):
-        declared = re.search(rf"\b(float|double)\s+{name}\s*[=;,)]", text)
+        declared = re.search(rf"\b(float|double)\s+{name}\s*([=;,)])", text)
         if declared:
+            advice = f": declare int {name}." if declared[2] in "=;" else "."  # a parameter's type is the exercise's
             return (
-                f"{name} is a {declared[1]} (line {line_of(text, declared.start())}), and an index is a whole number: "
-                f"declare int {name}."
+                f"{name} is a {declared[1]} (line {line_of(text, declared.start())}), and an index is a whole number"
+                f"{advice}"
             )
     return ""
 

@@ -426,8 +426,8 @@ def _scattered(own: Judged, course: Judged) -> str:
         (in_all, sectors), (due_in_all, due) = both
         if in_all > due_in_all and sectors > MANY_SECTORS * due > 0:  # a wide load takes more, and fewer take less
             return (
-                f"Right, but a load request to {mine.name} fetches {sectors:.1f} sectors on average, where {due:.1f} "
-                "would do: threads that are neighbours do not read neighbours."
+                f"Right, but a load request to {mine.name} fetches {sectors:.1f} sectors on average, and one of the "
+                f"course's solution {due:.1f}; in all the loads fetch more, too."
             )
     return ""
 
@@ -483,8 +483,30 @@ def _stored_again(own: Judged, course: Judged) -> str:
     often = [_stores_per_element(judged) for judged in (own, course)]
     if not 0 < often[1] < often[0]:  # a solution that only updates by atomics stores nothing
         return ""
-    own_often, due = map(theme.number, often)
-    return f"Right, but a block stores each element {own_often} times on average, and {due} would do."
+    return "Right, but a block stores its elements more often than a block of the course's solution does."
+
+
+def _stored_by_few(own: Judged, course: Judged) -> str:
+    """That a thread of block (0, 0, 0) stores many times as many elements as one of the course's solution; "" if none
+    does."""
+    most = [int(_stores_per_thread(judged).max()) for judged in (own, course)]
+    if most[1] == 0 or most[0] < MANY_STORES * most[1]:  # a solution may only update by atomics
+        return ""
+    return (
+        "Right, but a thread of the launch that is counted stores up to "
+        f"{theme.plural(most[0], 'element')}, and one of the course's solution at most {most[1]}: let more threads "
+        "share the work."
+    )
+
+
+def _stores_per_thread(judged: Judged) -> np.ndarray:
+    """The elements of global memory that each thread of block (0, 0, 0) stores, counted as often as it does."""
+    stored = np.zeros(judged.threads, int)
+    for trace in judged.recording.launches[-1].traces:
+        if (trace.space, trace.op) == ("global", "st"):
+            active = slice(None) if trace.active is None else trace.active[: judged.threads]
+            stored[active] += max(trace.width // 4, 1)
+    return stored
 
 
 def _stores_per_element(judged: Judged) -> float:
@@ -506,8 +528,8 @@ def _more_barriers(own: Judged, course: Judged) -> str:
         return ""
     mine, due = (judged.barriers / np.prod(judged.recording.launches[-1].facts.grid) for judged in (own, course))
     return (
-        f"Right, but a block of the launch that is counted passes {theme.number(mine)} barriers where "
-        f"{theme.number(due)} would do: each is a place where warps wait for one another."
+        "Right, but a block of the launch that is counted passes more barriers than one of the course's solution, "
+        f"{theme.number(mine)} to {theme.number(due)}: each is a place where warps wait for one another."
     )
 
 
@@ -520,13 +542,31 @@ def _far_more_work(own: Judged, course: Judged) -> str:
     if times <= MANY_INSTRUCTIONS:
         return ""
     return (
-        f"Right, but its threads execute {times:.0f} times the instructions of the course's solution: see which loop "
-        "does again what other threads do. For large matrices its time is not predicted."
+        f"Right, but its warps execute {times:.0f} times the instructions of the course's solution. At large sizes its "
+        "time is not predicted."
     )
 
 
+def _renamed(own: Judged, course: Judged) -> str:
+    """That a right kernel lacks the `extern "C"` of the course's solution; "" if it does not."""
+    mine, due = ('extern "C"' in judged.kernel.compiled.source for judged in (own, course))
+    if mine or not due:
+        return ""
+    return 'Right, but without extern "C" the compiler changes the kernel\'s name, and on a GPU CuPy does not find it.'
+
+
 # What a right kernel still lacks, beside the course's solution.
-REMARKS = (_scattered, _in_conflict, _in_double, _stored_again, _more_barriers, _more_shared, _far_more_work)
+REMARKS = (
+    _scattered,
+    _in_conflict,
+    _in_double,
+    _stored_again,
+    _stored_by_few,
+    _more_barriers,
+    _more_shared,
+    _far_more_work,
+    _renamed,
+)
 
 
 def alike(source: str, other: str) -> bool:

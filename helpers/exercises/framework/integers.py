@@ -17,7 +17,7 @@ Values = Mapping[str, Any]  # name -> a number, or an array of one number for ea
 
 _BINARY = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.BitXor: operator.xor,
-    ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.LShift: operator.lshift, ast.RShift: operator.rshift,
+    ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.LShift: operator.lshift,
 }  # fmt: skip
 _COMPARED = {
     ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Eq: operator.eq,
@@ -26,14 +26,17 @@ _COMPARED = {
 _WORDS = (("&&", " and "), ("||", " or "))
 _NOT = re.compile(r"!(?!=)")
 _FLOAT = re.compile(r"\b(\d+\.\d*|\.\d+)[fF]\b")
-_DECLARED = re.compile(r"\b(?:unsigned(?:\s+int)?|int|size_t|auto|long|bool)\s+(\w+\s*=[^;]*)(?=;)")
+_DECLARED = re.compile(r"\b(unsigned(?:\s+int)?|int|size_t|auto|long|bool)\s+(\w+\s*=[^;]*)(?=;)")
 _SET_AGAIN = re.compile(r"(?:^|[;{}()])\s*(?:\+\+|--)?(\w+)\s*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)", re.MULTILINE)
 _LOOP_VARIABLE = re.compile(r"\bfor\s*\(\s*(?:const\s+|unsigned\s+)*(?:int|size_t|unsigned|auto)\s+(\w+)")
 _DEFINED = re.compile(r"^[ \t]*#define[ \t]+(\w+)[ \t]+(.+?)[ \t]*$", re.MULTILINE)
 
 
 def value(expression: str, values: Values) -> Any:
-    """An expression of C++, by C++'s rules for numbers that are not negative; None if it is more."""
+    """An expression of C++, by C++'s rules for numbers that are not negative; None if it is more.
+
+    None, too, where a negative number is divided, shifted or compared: threadIdx is unsigned, and -1 is 2³² - 1 there.
+    """
     text = _FLOAT.sub(r"\1", expression.strip())
     for word, other in _WORDS:
         text = text.replace(word, other)
@@ -56,21 +59,34 @@ def _of(node: ast.AST, values: Values) -> Any:
         case ast.UnaryOp(op=ast.USub(), operand=inner):
             return -_of(inner, values)
         case ast.BinOp(left=left, op=ast.Div(), right=right):
-            parts = _of(left, values), _of(right, values)
+            parts = _not_negative(left, values), _not_negative(right, values)
             whole = all(np.issubdtype(np.asarray(part).dtype, np.integer) for part in parts)
             return (operator.floordiv if whole else operator.truediv)(*parts)
         case ast.BinOp(left=left, op=ast.Mod(), right=right):
-            return _of(left, values) % _of(right, values)
+            return _not_negative(left, values) % _not_negative(right, values)
+        case ast.BinOp(left=left, op=ast.RShift(), right=right):
+            return _not_negative(left, values) >> _of(right, values)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
             return _BINARY[type(op)](_of(left, values), _of(right, values))
         case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARED:
-            return _COMPARED[type(op)](_of(left, values), _of(right, values))
+            known = [
+                _of(part, values) if isinstance(part, ast.Name | ast.UnaryOp) else _not_negative(part, values)
+                for part in (left, right)
+            ]
+            return _COMPARED[type(op)](*known)
         case ast.BoolOp(op=op, values=parts):
             known = [np.asarray(_of(part, values), bool) for part in parts]
             return np.logical_and.reduce(known) if isinstance(op, ast.And) else np.logical_or.reduce(known)
         case ast.UnaryOp(op=ast.Not(), operand=inner):
             return np.logical_not(_of(inner, values))
     raise LookupError(ast.dump(node))
+
+
+def _not_negative(node: ast.AST, values: Values) -> Any:
+    number = _of(node, values)
+    if np.any(np.asarray(number) < 0):
+        raise LookupError("a negative number, which may be unsigned")
+    return number
 
 
 def names_in(source: str, given: Values, first_round: bool = False) -> dict[str, Any]:
@@ -81,8 +97,11 @@ def names_in(source: str, given: Values, first_round: bool = False) -> dict[str,
     """
     values: dict[str, Any] = dict(given)
     pending = list(_DEFINED.findall(source))
-    for declaration in _DECLARED.findall(source):
-        pending += [(name.strip(), first) for name, _, first in (part.partition("=") for part in parts(declaration))]
+    signed = set()
+    for kind, declaration in _DECLARED.findall(source):
+        declared = [(name.strip(), first) for name, _, first in (part.partition("=") for part in parts(declaration))]
+        pending += declared
+        signed |= {name for name, _ in declared if kind in ("int", "long")}
     pending = list(dict.fromkeys(pending))
     again = set(_SET_AGAIN.findall(_without_heads(source)))
     again |= set() if first_round else set(loop_variables(source))
@@ -93,7 +112,7 @@ def names_in(source: str, given: Values, first_round: bool = False) -> dict[str,
         left = []
         for name, first in pending:
             known = value(first, values)
-            if known is None:
+            if known is None or name not in signed and np.any(np.asarray(known) < 0):
                 left.append((name, first))
             else:
                 values[name] = known

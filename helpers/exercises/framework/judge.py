@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,8 @@ from gpusim.errors import (
     UnsupportedInstruction,
 )
 from helpers.exercises.framework import trial
-from helpers.exercises.framework.problems import Case, NotApplicable, Problem
+from helpers.exercises.framework.problems import Case, Guess, NotApplicable, Problem
+from helpers.exercises.framework.slips import EPILOGUES
 from helpers.exercises.framework.trial import Outcome
 from helpers.pictures import theme
 from helpers.run import simulated
@@ -213,8 +214,9 @@ def has_wrong_numbers(outcomes: Sequence[Outcome]) -> bool:
 def library_slips(outcomes: Sequence[Outcome], problem: Problem) -> tuple[str, ...]:
     """The sentences of the first slip, or pair of slips, that reproduces all outcomes bit for bit; () if there is none.
 
-    Every case must have run to its end, or have left the arrays where the slip would, too. One at least must have left
-    wrong values: that a kernel is stopped at some shapes and right at others, many slips have in common.
+    Every case must have run to its end, or have left the arrays where the slip would, too; what is done with the
+    product shows in the cases that ran alone. One at least must have left wrong values: that a kernel is stopped at
+    some shapes and right at others, many slips have in common.
     """
     if any(outcome.report.findings for outcome in outcomes):
         return ()
@@ -223,9 +225,18 @@ def library_slips(outcomes: Sequence[Outcome], problem: Problem) -> tuple[str, .
     if any(outcome.error is not None and not isinstance(outcome.error, OutOfBounds) for outcome in outcomes):
         return ()
     small_first = sorted(outcomes, key=lambda outcome: outcome.expected.size)
-    for guess in problem.guesses():
+    ran = [outcome for outcome in small_first if outcome.output is not None]
+    finishes = {(slip.sentence,) for slip in EPILOGUES}  # they show where the kernel ran, though a guard be missing
+    return _reproducing(problem.guesses(), small_first) or _reproducing(
+        (guess for guess in problem.guesses() if guess.sentences in finishes), ran
+    )
+
+
+def _reproducing(guesses: Iterable[Guess], outcomes: Sequence[Outcome]) -> tuple[str, ...]:
+    """The sentences of the first guess that leaves what all outcomes have."""
+    for guess in guesses:
         try:
-            if all(_reproduces(outcome, guess.result(outcome.case)) for outcome in small_first):
+            if all(_reproduces(outcome, guess.result(outcome.case)) for outcome in outcomes):
                 return guess.sentences
         except NotApplicable:
             continue

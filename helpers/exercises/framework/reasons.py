@@ -781,7 +781,7 @@ def same_in_every_block(facts: Facts) -> str:
     for axis, blocks in zip("xyz", facts.setup.grid, strict=False):
         name = f"blockIdx.{axis}"
         if blocks > 1 and name in facts.solution and name not in facts.text and "blockIdx;" not in facts.text:
-            return f"{name} does not occur: all {blocks} blocks along {axis} do the same."
+            return f"{name} does not occur: the {blocks} blocks along {axis} all do the same."
     return ""
 
 
@@ -1225,7 +1225,7 @@ def one_buffer_read(facts: Facts) -> str:
 def reads_old(facts: Facts) -> str:
     """The old contents of the output, NaN, are in the new ones."""
     output, name = facts.failure.output, facts.problem.output
-    if output is None or not np.isnan(output).any():
+    if output is None or facts.failure.report.findings or not np.isnan(output).any():
         return ""
     written = trial.output_name(facts.examination.kernel, facts.setup)  # type: ignore[arg-type]
     added = re.search(rf"\b{written}\s*\[[^;=]*\]\s*\+=|\batomicAdd\s*\(\s*&?\s*{written}\b", facts.text)

@@ -335,7 +335,7 @@ def _comparisons(line: str, _: tuple[str, ...]) -> Iterator[Change]:
     """A comparison with or without what is equal, and both conditions or one of them."""
     for match in _COMPARED.finditer(line):
         yield match.start(), match.end(), _OTHER[match[0]]
-    for match in re.finditer(r"&&|\|\|", line):
+    for match in re.finditer(r"&&|\|\|" if "return" in line else r"\|\|", line):  # a guard is not loosened
         yield match.start(), match.end(), "||" if match[0] == "&&" else "&&"
 
 

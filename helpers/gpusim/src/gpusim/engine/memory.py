@@ -313,7 +313,7 @@ class GlobalMemory:
             advice = "Pass an array for every pointer that the kernel uses, or compare the pointer with nullptr first."
         elif allocation is None or min(abs(address - allocation.base), abs(address - allocation.end)) > GAP // 2:
             where = f"address {address & (2**64 - 1):#x}, which is far from every array of this launch"
-            advice = "Is the index too large for an int, or computed from values that were never set? Try size_t."
+            advice = "The index is far too large, or negative, or it was added to something that is no array."
         else:
             where, array = allocation.element(address), allocation.name
             asked = "row < M && col < N" if len(allocation.shape) == 2 else "index < N"
