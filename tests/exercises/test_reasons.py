@@ -253,6 +253,10 @@ def test_an_array_does_not_overlap_itself():
     assert "overlap" not in sentence and "The sum is an int" in sentence, sentence
 
 
+_DYNAMIC = (
+    ("__shared__ float As[T][DEPTH];", "extern __shared__ float room[]; float (*As)[DEPTH] = (float (*)[DEPTH])room;"),
+    ("__shared__ float Bs[DEPTH][T];", "float (*Bs)[T] = (float (*)[T])(room + T * DEPTH);"),
+)
 _TO_ALL = ("__syncthreads();\n        for (int k = 0;", "for (int k = 0;")
 
 
@@ -270,6 +274,14 @@ _TO_ALL = ("__syncthreads();\n        for (int k = 0;", "for (int k = 0;")
         ("dropout", (("    x = (x ^ x >> 15)", "if (threadIdx.x == 0) x = (x ^ x >> 15)"),), "With both in { }"),
         ("three_maps", (("    P[down * 3 * LANES_X + LANES_X + across] = lane;\n", ""),), "every tile"),
         ("keep_positive", (("if (v >", "if (lane == 0 && v >"), ("kept += ", "")), "several threads"),
+        (
+            "coalesced",
+            (("for (int k = 0; k < K; ++k) sum += A[row * K + k]", "sum = A[row * K]"), ("k * N + ", "")),
+            "loop",
+        ),
+        ("column_major", (("    C[", "    if (beta != 0.0f) C["),), "must not be read"),
+        ("deep_tiles", _DYNAMIC, "`row * K + k0 + d + x` is 0"),
+        ("two_tiles", (("float acc[2] = {}", "float acc = 0.0f"), ("acc[half]", "acc")), " twice"),
     ],
 )
 def test_what_is_not_so_is_not_said(name, changes, false):
