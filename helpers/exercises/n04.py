@@ -251,7 +251,8 @@ TILED = Blank(
         Wrong("same_tile_again", slips.sentence("tiles_stand_still")),
         Wrong("transposed_A", "As is stored as (row, k) and read as (k, row), or the other way round: store As[y][x], "
               "and read As[y][k]."),
-        Wrong("whole_k", "The loop over k inside a tile goes on where the tile ends: k is 0 to T − 1 there."),
+        Wrong("whole_k", "The loop over k inside a tile runs to K; a tile has only T of them.",
+              text=r"\bk < K\b"),
         Wrong("sum_restarts", slips.sentence("only_last_tile_of_k")),
         Wrong("k_moves_by_1", "From tile to tile k0 moves on by 1: it must move on by T, the depth of a tile.",
               (("k0 += T", "++k0"),)),
