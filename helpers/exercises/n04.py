@@ -9,7 +9,7 @@ from helpers.exercises.framework import goals, slips, texts
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
-from helpers.exercises.framework.gemm import Gemm
+from helpers.exercises.framework.gemm import Gemm, shapes_that_tell
 from helpers.exercises.framework.pictures import TilePhasesOf
 from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.problems import Case
@@ -188,14 +188,15 @@ TILE_EDGES = KernelExercise(
               "is below N, too.", (("k0 + y < K && col < N", "k0 + y < K"),)),
         Wrong("rows_below_N", "The rows of A are compared with N: A has M rows.", (("row < M &&", "row < N &&"),)),
         Wrong("one_short", slips.sentence("last_row_and_column_unwritten")),
-        Wrong("reads_always", slips.sentence("C_read_when_beta_0")),
+        Wrong("reads_always", slips.OLD_C_READ),
     ),
 )  # fmt: skip
 
 TWO_TILES = KernelExercise(
     **texts.of("04", "two_tiles"),
     difficulty=3,
-    problem=Gemm("sgemm_two_tiles", (T, T), (T, 2 * T), Tiles(BM=T, BN=2 * T, BK=T)),
+    problem=Gemm("sgemm_two_tiles", (T, T), (T, 2 * T), Tiles(BM=T, BN=2 * T, BK=T),
+                 shapes=(*shapes_that_tell(T, 2 * T, T), (T // 2, T + T // 2, 300))),  # 300: no tile holds all k
     picture=TilePhasesOf(Case({"M": 2 * T, "N": 4 * T, "K": 2 * T}), "your kernel", phase=0),
     goals=(goals.floats_loaded(12288),),
     judged=Case({"M": 64, "N": 64, "K": 32}),
@@ -250,7 +251,8 @@ TILED = Blank(
         Wrong("same_tile_again", slips.sentence("tiles_stand_still")),
         Wrong("transposed_A", "As is stored as (row, k) and read as (k, row), or the other way round: store As[y][x], "
               "and read As[y][k]."),
-        Wrong("whole_k", "The loop over k inside a tile runs to K; a tile has only T of them."),
+        Wrong("whole_k", "The loop over k inside a tile runs to K; a tile has only T of them.",
+              text=r"\bk < K\b"),
         Wrong("sum_restarts", slips.sentence("only_last_tile_of_k")),
         Wrong("k_moves_by_1", "From tile to tile k0 moves on by 1: it must move on by T, the depth of a tile.",
               (("k0 += T", "++k0"),)),

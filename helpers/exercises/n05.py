@@ -166,6 +166,9 @@ MISTAKES: tuple[tuple[Version, str], ...] = tuple(
                              ("warps_with_registers // warps", "warps_with_registers // warps // 4 * 4")],
          "You round the blocks down to a multiple of 4. The schedulers share out warps: round down the warps that have "
          "registers, and divide then by those of a block."),
+        ("threads_of_the_sm", [("gpu.warps_per_sm // warps", "gpu.warps_per_sm * 32 // threads")],
+         "You divide the threads of the SM by those of a block. A warp that is not full takes the place of a whole "
+         "one: divide warps by warps."),
         ("largest", [("min(", "max(")],
          "Every resource must suffice: the smallest of the four limits decides, not the largest."),
         ("whole_sm_in_warps", [("return min", "return warps * min")],
@@ -197,8 +200,8 @@ MISTAKES: tuple[tuple[Version, str], ...] = tuple(
 )  # fmt: skip
 TELLING = (
     (H200, TILED), (H200, Block(80, 30, 1000)), (H200, Block(64, 37, 0)), (H200, Block(1024, 32, 8192)),
-    (H200, Block(32, 16, 0)), (H200, Block(64, 32, 45670)), (A6000, TILED), (A6000, Block(64, 32, 8192)),
-    (A6000, Block(32, 16, 0)),
+    (H200, Block(32, 16, 0)), (H200, Block(80, 16, 0)), (H200, Block(64, 32, 45670)), (A6000, TILED),
+    (A6000, Block(64, 32, 8192)), (A6000, Block(32, 16, 0)),
 )  # fmt: skip
 
 
@@ -400,6 +403,8 @@ ROOM_AT_LAUNCH = Blank(
     difficulty=2,
     problem=AnyTile("sgemm", (8, 8), (8, 8), Tiles(BM=8, BN=8, BK=8), scaled=False, shared_bytes=2 * 8 * 8 * 4),
     picture=TilePhasesOf(Case({"M": 32, "N": 32, "K": 48}, block=(16, 16)), "your kernel, T = 16"),
+    goals=(goals.floats_loaded(4096),),
+    judged=Case({"M": 32, "N": 32, "K": 32}, block=(16, 16)),
     wrong=(
         Wrong("fixed_T", "T is 16 here, whatever the launch says: take it from blockDim.x."),
         Wrong("fixed_room", "This room has 2 · 16 · 16 floats, whatever the launch gives: extern __shared__ float "

@@ -8,7 +8,7 @@ K_LOOP = "for (int k0 = 0; k0 < K;"
 CAUGHT = [
     ("warp_numbers", "threadIdx.x + blockDim.x *", "threadIdx.x - blockDim.x *", "W[2, 0] is"),
     ("rows_and_columns", "row < M &&", "row < N &&", "outside the arrays"),
-    ("beta", "if (beta != 0.0f)", "if (beta != 1.0f)", slips.sentence("C_read_when_beta_0")),
+    ("beta", "if (beta != 0.0f)", "if (beta != 1.0f)", slips.OLD_C_READ),
     ("beta", "A[row * K + k]", "A[row * M + k]", slips.sentence("A_width_M")),
     ("beta", "++k", "k += 2", "expected"),
     ("flat_block", "threadIdx.x % 16", "threadIdx.x % 15", "race in global memory"),

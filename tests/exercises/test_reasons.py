@@ -275,6 +275,9 @@ _AS_FLOAT4 = (  # counted in floats
         "const float4 *of = (const float4 *)B;\n            if (N % 4 == 0 && tile_col",
     ),
     ("*reinterpret_cast<const float4 *>(&B[(k0 + k) * N + tile_col + c]);", "of[(k0 + k) * N + tile_col + c];"),
+_DYNAMIC = (
+    ("__shared__ float As[T][DEPTH];", "extern __shared__ float room[]; float (*As)[DEPTH] = (float (*)[DEPTH])room;"),
+    ("__shared__ float Bs[DEPTH][T];", "float (*Bs)[T] = (float (*)[T])(room + T * DEPTH);"),
 )
 _TO_ALL = ("__syncthreads();\n        for (int k = 0;", "for (int k = 0;")
 
@@ -295,6 +298,14 @@ _TO_ALL = ("__syncthreads();\n        for (int k = 0;", "for (int k = 0;")
         ("dropout", (("    x = (x ^ x >> 15)", "if (threadIdx.x == 0) x = (x ^ x >> 15)"),), "With both in { }"),
         ("three_maps", (("    P[down * 3 * LANES_X + LANES_X + across] = lane;\n", ""),), "every tile"),
         ("keep_positive", (("if (v >", "if (lane == 0 && v >"), ("kept += ", "")), "several threads"),
+        (
+            "coalesced",
+            (("for (int k = 0; k < K; ++k) sum += A[row * K + k]", "sum = A[row * K]"), ("k * N + ", "")),
+            "loop",
+        ),
+        ("column_major", (("    C[", "    if (beta != 0.0f) C["),), "must not be read"),
+        ("deep_tiles", _DYNAMIC, "`row * K + k0 + d + x` is 0"),
+        ("two_tiles", (("float acc[2] = {}", "float acc = 0.0f"), ("acc[half]", "acc")), " twice"),
     ],
 )
 def test_what_is_not_so_is_not_said(name, changes, false):

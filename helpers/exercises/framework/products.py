@@ -187,11 +187,11 @@ def _explained(probe: Probe, tiles: Tiles) -> Iterator[str]:
         return
     uses_A, uses_B = probe.ks(of_A=True), probe.ks(of_A=False)
     if uses_A is not None and uses_B is not None:
-        uses = uses_A[first]
-        products = uses * A[first[0]] * B[:K, first[1]]
-        if (uses != 1).any() and np.array_equal(uses, uses_B[first]) and products.sum() == C[first]:
-            same = bool((uses_A[wrong] == uses).all()) and not probe.unwritten.any()
-            yield _missing(uses, first, K, tiles, same)
+        missed = uses_A[first] != 1
+        told = np.einsum("ijk,ik,kj->ij", uses_A, A[:M], B[:K]) == C  # all of them are products of this row and column
+        if missed.any() and np.array_equal(uses_A[first], uses_B[first]) and told[first]:
+            same = bool((uses_A[wrong] == uses_A[first]).all() and told[wrong].all()) and not probe.unwritten.any()
+            yield _missing(uses_A[first], first, K, tiles, same)
             return
     for k, of_A, of_B in zip(asked, with_B, with_A, strict=True):
         sentence = _one_product(k, of_A, of_B, first, probe.shape)

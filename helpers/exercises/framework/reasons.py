@@ -29,7 +29,7 @@ from helpers.exercises.framework import (
     text_slips,
     trial,
 )
-from helpers.exercises.framework.facts import SUBSCRIPTS, Facts
+from helpers.exercises.framework.facts import Facts
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.judge import Examination
 from helpers.exercises.framework.maps import MatrixMap
@@ -234,6 +234,8 @@ def leaves_the_room(facts: Facts) -> str:
         return ""
     names = facts.values(error.block, error.thread, first_round=True)
     for name in dict.fromkeys(re.findall(r"\b(\w+)\s*\[", facts.lines[error.line - 1])):
+        if name in facts.parameters:  # in global memory
+            continue
         for (text,) in (access for access in facts.accesses(error.line, name) if len(access) == 1):
             index = integers.value(text, names)
             if index is not None and 4 * int(index) == int(said[1]):
@@ -518,35 +520,6 @@ def overlaps(facts: Facts) -> str:
                         f"{first[1]}[{text}] up to {first[1]}[{int(np.max(index))}] in this launch: the two overlap."
                     )
     return ""
-
-
-def same_buffer(facts: Facts) -> str:
-    """Of several tiles in one array, the one that is read is stored to."""
-    for finding in facts.failure.report.findings:
-        shape = facts.shape(finding.array)
-        if finding.kind != SHARED_RACE or len(shape) != 3 or len(finding.lines) < 2:
-            continue
-        lines = [line for line in finding.lines if facts.accesses(line, finding.array)]
-        stores = [
-            line for line in lines if re.search(rf"\b{finding.array}\s*{SUBSCRIPTS}\s*=[^=]", facts.lines[line - 1])
-        ]
-        reads = [line for line in lines if line not in stores]
-        if not stores or not reads:
-            continue
-        stored, read = facts.accesses(stores[0], finding.array)[0], facts.accesses(reads[0], finding.array)[0]
-        if stored[0] == read[0] and not _is_given(facts.text, stored[0]):
-            return (
-                f"Line {stores[0]} stores into {finding.array}[{stored[0]}], and line {reads[0]} reads "
-                f"{finding.array}[{read[0]}]: that is one buffer. What is multiplied and what is next must be in two."
-            )
-    return ""
-
-
-def _is_given(text: str, expression: str) -> bool:
-    """Whether a name of an expression is what a function, or a lambda, of the source is called with."""
-    heads = re.findall(r"(?:__device__[^(){};]*|\[[&=\w, ]*\]\s*)\(([^()]*)\)", text)
-    given = {name for head in heads for name in re.findall(r"(\w+)\s*(?:,|$)", head)}
-    return not given.isdisjoint(re.findall(r"\w+", expression))
 
 
 # --- outside of the matrices
@@ -1264,7 +1237,7 @@ def reads_old(facts: Facts) -> str:
             f"The condition in line {line} is the wrong way round: it reads the old {name} where beta is 0, when it "
             "may hold NaN, and nowhere else."
         )
-    return slips.sentence("C_read_when_beta_0")
+    return slips.OLD_C_READ
 
 
 def of_another_element(facts: Facts) -> str:
@@ -1391,7 +1364,7 @@ BY_TEXT: tuple[Detector, ...] = (
     another_head, without_braces, endless.explained, convergence.explained, waits_for_a_warp, left_out_at_first,
     axis_without_threads,
     two_axes, never_entered, asks_less_of_a_scalar, one_element_by_one, same_in_every_block, of_another_block_size,
-    not_the_launched_tile, leaves_its_row, leaves_the_room, overlaps, same_buffer, one_buffer_read,
+    not_the_launched_tile, leaves_its_row, leaves_the_room, overlaps, one_buffer_read,
     reads_another_element, not_sent_home, asked_too_late, one_for_all,
 )  # fmt: skip
 DETECTORS: tuple[Detector, ...] = (

@@ -186,7 +186,7 @@ PRODUCTS: tuple[Slip, ...] = (
     Slip("only_last_k", "Only the last product is there: with each k the sum begins anew, by = in place of += or "
          "because it is set back to 0.",
          _some_k(lambda i, k: k == i.K - 1)),
-    Slip("only_first_k", "Only the first product, k = 0, is there: the loop over k stops after one step.",
+    Slip("only_first_k", "Only the first product, k = 0, is there.",
          _some_k(lambda i, k: k == 0)),
     Slip("first_k_twice", "The first product, k = 0, is counted twice.", _some_k(lambda i, k: 1 + (k == 0))),
     Slip("last_k_twice", "The last product, k = K − 1, is counted twice.", _some_k(lambda i, k: 1 + (k == i.K - 1))),
@@ -271,13 +271,13 @@ PRODUCTS: tuple[Slip, ...] = (
 # --- epilogues ------------------------------------------------------------------------------------------------------
 
 
-def _reads_C(i: Inputs, P: np.ndarray) -> np.ndarray:
-    return i.alpha * P + i.beta * i.C
-
+# A NaN that was read looks like one that is left where nothing is stored, so this is no formula.
+OLD_C_READ = (
+    "With beta = 0 the old C must not be read: it may hold NaN, and 0 · NaN is NaN. It may be read only where beta is "
+    "not 0."
+)
 
 EPILOGUES: tuple[Slip, ...] = (
-    Slip("C_read_when_beta_0", "With beta = 0 the old C must not be read: it may hold NaN, and 0 · NaN is NaN. It may "
-         "be read only where beta is not 0.", _reads_C),
     Slip("beta_ignored", "The old C is lost: beta · C is missing.", lambda i, P: i.alpha * P),
     Slip("alpha_ignored", "alpha is missing: the product must be multiplied by it.",
          lambda i, P: P + (i.beta * i.C if i.beta else 0.0)),

@@ -78,7 +78,7 @@ BETA = Blank(
         Wrong("in_the_loop", "beta · C is added in every iteration of the loop, K times, and then multiplied by alpha: "
               "it belongs after the loop."),
         Wrong("beta_ignored", slips.sentence("beta_ignored")),
-        Wrong("reads_always", slips.sentence("C_read_when_beta_0")),
+        Wrong("reads_always", slips.OLD_C_READ),
         Wrong("beta_is_1", slips.sentence("beta_taken_for_1")),
         Wrong("alpha_on_both", slips.sentence("alpha_on_both")),
         Wrong("product_lost", slips.sentence("nothing_added")),

@@ -34,16 +34,15 @@ REMOVED = (("both in place", 0), ("without the first", 1), ("without the second"
 def without(launch: Launch, number: int) -> Launch:
     """The kernel with its first (1), second (2), … __syncthreads() taken out. ValueError if it has fewer.
 
-    A line that has nothing else goes with it, so that those below move up by one.
+    Its line stays, though empty, so that every line keeps its number.
     """
     lines = launch.source.splitlines(keepends=True)
     places = [(row, match) for row, line in enumerate(lines) for match in BARRIER.finditer(line.split("//")[0])]
     if not 1 <= number <= len(places):
         raise ValueError(f"{launch.name} has {len(places)} barriers; there is no number {number} to take out.")
     row, match = places[number - 1]
-    code, line = lines[row].split("//")[0], lines[row]
-    alone = code.strip() == match.group()
-    lines[row] = "" if alone else line[: match.start()] + line[match.end() :]
+    alone = lines[row].split("//")[0].strip() == match.group()
+    lines[row] = "\n" if alone else lines[row][: match.start()] + lines[row][match.end() :]
     return launch.with_source("".join(lines), f"{launch.name} without its {ORDINALS[number]} barrier")
 
 
