@@ -390,7 +390,14 @@ class Messages:
         grows = r"mma_sync\s*\(\s*{0}\b|\b{0}\b[^;=]*[-+*/|&^]=(?!=)"  # a sum, also of tensor cores
         grown = [word for word in candidates for text in texts if re.search(grows.format(word), text)]
         if not grown and len(candidates) != 1:
-            return "", "", "Give each variable its first value where it is declared: float sum = 0; float sums[4] = {};"
+            return (
+                "",
+                "",
+                (
+                    "Give each variable its first value where it is declared, float sum = 0; float sums[4] = {}; and read no "
+                    "element that its array does not have."
+                ),
+            )
         word = (grown or [*candidates])[0]
         number, declared = candidates[word]
         quoted = "" if number in lines else f"  line {number}: {source[number - 1].strip()}\n"
