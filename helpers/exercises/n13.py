@@ -188,8 +188,8 @@ KEEP_MISTAKES: tuple[tuple[Version, str], ...] = tuple(
         ("one_direction", [(_TILES, '-(-size // params["BM"])')],
          "Those are the tiles in a column of C alone."),
         ("turns_rounded_down", [("-(-tiles // sms)", "tiles // sms")],
-         "What the tiles fill changes no answer of your function: ask for at least 60 % of the places in all turns, and "
-         "round the turns up."),
+         "What the tiles fill changes no answer of your function: ask for at least 60 % of the places in all turns, "
+         "and round the turns up."),
         ("turn_too_many", [("-(-tiles // sms)", "tiles // sms + 1")],
          "Where the tiles are a multiple of the SMs, that is a turn too many: round the quotient up."),
         ("more_than_60", [(">= 0.6", "> 0.6")], "Exactly 60 % of the places are enough."),
