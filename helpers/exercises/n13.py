@@ -188,8 +188,8 @@ KEEP_MISTAKES: tuple[tuple[Version, str], ...] = tuple(
         ("one_direction", [(_TILES, '-(-size // params["BM"])')],
          "Those are the tiles in a column of C alone."),
         ("turns_rounded_down", [("-(-tiles // sms)", "tiles // sms")],
-         "Whatever the tiles fill, your function keeps it: ask for at least 60 % of the places in all turns, and round "
-         "the turns up."),
+         "What the tiles fill changes no answer of your function: ask for at least 60 % of the places in all turns, "
+         "and round the turns up."),
         ("turn_too_many", [("-(-tiles // sms)", "tiles // sms + 1")],
          "Where the tiles are a multiple of the SMs, that is a turn too many: round the quotient up."),
         ("more_than_60", [(">= 0.6", "> 0.6")], "Exactly 60 % of the places are enough."),
@@ -202,14 +202,10 @@ KEEP_MISTAKES: tuple[tuple[Version, str], ...] = tuple(
         ("fewer_than_128", [("<= 128", "< 128")], "Exactly 128 sums are allowed."),
         ("any_warps", [("2 <= warps <= 16 and ", "")], "The number of warps is not asked for."),
         ("any_sums", [("sums <= 128 and ", "")],
-         "However many sums a thread has, your function keeps it: they are TM · TN, and more than 128 leave few "
+         "How many sums a thread has changes no answer of your function: they are TM · TN, and more than 128 leave few "
          "registers for anything else."),
         ("sides_added", [('params["WM"] * (', 'params["WM"] + (')],
          "The warps of a block stand in rows and columns: multiply the two quotients."),
-        ("threads", [('params["BM"] // params["WM"] * (params["BN"] // params["WN"])',
-                      'params["BM"] * params["BN"] // (params["TM"] * params["TN"])')],
-         "Those are the threads of a block. A warp is 32 of them."),
-        ("one_rule_is_enough", [(" and ", " or ")], "All three answers must be yes: join the questions with and."),
     )
 )  # fmt: skip
 
@@ -253,6 +249,8 @@ def check_keep(keep: Keep) -> Verdict:
         if kept != case.expected:
             known = functions.explained(answers, cases, KEEP_MISTAKES)
             because = "".join(f"\nWhy: {why}" for why in known)
+            if len(set(answers)) == 1:
+                because = f" In fact it {'keeps' if kept else 'drops'} every configuration at every size."
             sentence = f"{case.words}: your function {'keeps' if kept else 'drops'} it, but {case.right}"
             return Verdict(False, f"{sentence}{because}")
     return Verdict(True, f"Right for {len(cases)} configurations, {sum(answers)} of which are worth measuring.")

@@ -194,6 +194,18 @@ def test_a_known_mistake_in_the_pruning_rule_gets_its_own_reason(wrong, because)
     assert verdict.passed is False and verdict.sentence.endswith(f"\nWhy: {because}")
 
 
+@pytest.mark.parametrize(
+    ("change", "every"),
+    [
+        ((" and ", " or "), "keeps every configuration"),
+        (('params["TM"] * params["TN"]', 'params["WM"] * params["WN"]'), "drops every configuration"),
+    ],
+)
+def test_pruning_rule_with_one_answer_gets_no_reason(change, every):
+    sentence = n13.check_keep(n13.KEEP.replace("constant", change)).sentence
+    assert every in sentence and "Why" not in sentence
+
+
 def test_two_mistakes_in_the_pruning_rule_are_both_named():
     both = n13.KEEP.replace("both", ("<= 16", "< 16"), ("sums <= 128 and ", ""))
     assert n13.check_keep(both).sentence.count("\nWhy: ") == 2

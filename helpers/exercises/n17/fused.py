@@ -84,21 +84,21 @@ TWO_OF_THREAD = Blank(
     problem=TwoSmallest("two_of_threads", THREAD, shapes()),
     picture=Drawn(pictures.of_threads),
     wrong=(
-        Wrong("values_alone", "Places are not compared, and an infinity is not smaller than the infinity that two "
-              "begins with: it must come before what is not there, whose place is NOWHERE.",
+        Wrong("values_alone", "An infinity of C must come before what is not there, which is infinity at NOWHERE: "
+              "of equal values the smaller place comes first.",
               (("w < v || (w == v && from < at)", "w < v"),)),
         Wrong("later_of_equals", "Of two equal elements the later one wins: from < at, not from > at.",
               (("from < at", "from > at"),)),
         Wrong("or_equal", "An equal element replaces the one before it, whose place is smaller.",
               (("w < v || (w == v && from < at)", "w <= v"),)),
-        Wrong("not_larger", "A NaN is not greater than or equal to anything, so that !(w >= v) is true for it, and of "
-              "equal elements the later one wins: ask what is smaller.",
+        Wrong("not_larger", "A NaN is among the two, and of equal elements the later one wins. With a NaN < and >= are "
+              "both false, so that their negations are true: ask what is smaller.",
               (("w < v || (w == v && from < at)", "!(w >= v)"),)),
         Wrong("both_smaller", "An element that is smaller and stands later comes first, too: the place decides only "
               "where the values are equal.",
               (("w < v || (w == v && from < at)", "w <= v && from < at"),)),
-        Wrong("nan_passes", "A NaN is not greater than or equal to anything, so that !(w >= v) is true for it: ask "
-              "what is smaller.", (("w < v || (w == v", "!(w >= v) || (w == v"),)),
+        Wrong("nan_passes", "A NaN is among the two. With it < and >= are both false, so that their negations are "
+              "true: ask what is smaller.", (("w < v || (w == v", "!(w >= v) || (w == v"),)),
         Wrong("largest", "The larger one comes before the smaller one, and none is larger than INFINITY, at which the "
               "pair begins: w < v.", (("w < v ||", "w > v ||"),)),
         Wrong("first_is_lost", "A new first one overwrites the old one, which is the second smallest now: move it.",

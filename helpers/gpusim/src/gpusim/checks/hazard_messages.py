@@ -18,6 +18,10 @@ OF_FLAGS = (
     " Where one waits for a flag that the other raises, __threadfence_block() must come before the flag is raised, and "
     "behind the wait."
 )
+NO_VALUE = (  # an index beyond an array of the thread's own compiles to an undefined value, too
+    "Give each variable its first value where it is declared (float sum = 0; float sums[4] = {};), and read no element "
+    "that its array does not have."
+)
 WORD = re.compile(r"\b[A-Za-z_]\w*\b")
 # A declaration without first values, `float a, b[4];`
 DECLARED = re.compile(
@@ -390,7 +394,7 @@ class Messages:
         grows = r"mma_sync\s*\(\s*{0}\b|\b{0}\b[^;=]*[-+*/|&^]=(?!=)"  # a sum, also of tensor cores
         grown = [word for word in candidates for text in texts if re.search(grows.format(word), text)]
         if not grown and len(candidates) != 1:
-            return "", "", "Give each variable its first value where it is declared: float sum = 0; float sums[4] = {};"
+            return "", "", NO_VALUE
         word = (grown or [*candidates])[0]
         number, declared = candidates[word]
         quoted = "" if number in lines else f"  line {number}: {source[number - 1].strip()}\n"
