@@ -407,8 +407,8 @@ SHARES = Blank(
         Wrong("rounded_apart", "total / blocks is rounded down by itself, so that a share ends before the next one "
               "begins: it ends where the next begins, at (block + 1) * total / blocks.",
               (("(block + 1) * total / blocks", "block * total / blocks + total / blocks"),)),
-        Wrong("end_in_its_tile", "`end` is counted in the long row of all iterations, `last` inside of its tile: the "
-              "piece ends at first + left, or at steps.",
+        Wrong("end_in_its_tile", "The end of a share is counted in the long row of all iterations, `last` inside of "
+              "its tile: the piece ends at steps, or at first + what is left of the share.",
               (("first + left < steps ? first + left : steps", "min(steps, end)"),)),
         Wrong("whole_tiles", "These are whole tiles dealt out in turns, no equal shares: the busiest block still "
               "decides when all is done."),
@@ -417,21 +417,22 @@ SHARES = Blank(
               "goes on to the end of its tile."),
         Wrong("share_not_cut", "A piece ends with the tile or with the share, whichever comes first; here it always "
               "goes on to the end of the share.", (("first + left < steps ? first + left : steps", "first + left"),)),
-        Wrong("not_moved", "`next` never gets to the end of the share, so the loop goes on: each piece moves it on "
-              "by what the piece took, last - first.", (("next += last - first;", ""),)),
-        Wrong("moved_by_one", "`next` moves on by one iteration, but the piece took last - first of them.",
+        Wrong("not_moved", "The loop never gets to the end of the share: behind each piece it goes on by what the "
+              "piece took, last - first.", (("next += last - first;", ""),)),
+        Wrong("moved_by_one", "Behind a piece you go on by one iteration, but it took last - first of them.",
               (("next += last - first;", "++next;"),)),
-        Wrong("moved_to_last", "`last` is counted inside of its tile, `next` in the long row of all iterations: move "
+        Wrong("moved_to_last", "`last` is counted inside of its tile, a share in the long row of all iterations: go "
               "on by last - first, not to last.", (("next += last - first;", "next = last;"),)),
-        Wrong("moved_by_a_tile", "`next` moves on by a whole tile, but a piece may be shorter: it took last - first "
-              "iterations.", (("next += last - first;", "next += steps;"),)),
+        Wrong("moved_by_a_tile", "Behind a piece you go on by a whole tile, but it may be shorter: it took last - "
+              "first iterations.", (("next += last - first;", "next += steps;"),)),
         Wrong("last_in_the_piece", "`last` is the first iteration behind the piece: it goes up to last - 1.",
               (("tile, first, last)", "tile, first, last - 1)"),)),
         Wrong("in_the_row", "A piece's iterations are counted inside of its tile, where it begins with first.",
               (("tile, first, last)", "tile, next, next + last - first)"),)),
-        Wrong("left_as_last", "`left` is counted from the piece's beginning, `last` from that of its tile: first + "
-              "left, or steps.", (("first + left < steps ? first + left : steps", "left < steps ? left : steps"),)),
-        Wrong("first_from_0", "A piece need not begin with its tile: its first iteration is next % steps."),
+        Wrong("left_as_last", "What is left of a share is counted from the piece's beginning, `last` from that of its "
+              "tile: steps, or first + what is left.",
+              (("first + left < steps ? first + left : steps", "left < steps ? left : steps"),)),
+        Wrong("first_from_0", "A piece need not begin with its tile: its first iteration is that of the row % steps."),
         Wrong("one_place", "All pieces of a block are noted as number 0: count them."),
         Wrong("last_as_length", "last is where a piece ends in its tile, not how long it is: first + its length."),
     ),

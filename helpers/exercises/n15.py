@@ -94,7 +94,7 @@ WARP_PRODUCT = Blank(
         Wrong("bytes", "The length of a row is counted in elements, 16, not in their 32 bytes."),
         Wrong("swapped", "The fragments have changed places: a is loaded from the tile of B and b from the tile of A, "
               "and a product of matrices depends on the order."),
-        Wrong("restarts", "The sums begin again in every phase: what is left is the product of the last tiles."),
+        Wrong("restarts", "The sums begin again in every iteration: what is left is the product of the last tiles."),
         Wrong("rows_of_16", "A row of C is N floats long, and you store rows of 16 one after the other."),
         Wrong("transposed", "The sums are stored column by column. C is row-major: wmma::mem_row_major."),
     ),
@@ -127,9 +127,9 @@ FRAGMENTS = Blank(
         Wrong("c_four_apart", "The rows of your sums are right, their columns are not: a lane's two sums of a row are "
               "neighbours, 2 * place and the next, and not four columns apart as its elements of A are.",
               (("col = tile_col + place * 2 + n % 2", "col = tile_col + place + n % 2 * 4"),)),
-        Wrong("a_without_k0", "Every phase multiplies the first 8 columns of A again: add k0 to their k.",
+        Wrong("a_without_k0", "Every iteration multiplies the first 8 columns of A again: add k0 to their k.",
               (("k = k0 + place + n / 2 * 4", "k = place + n / 2 * 4"),)),
-        Wrong("b_without_k0", "Every phase multiplies the first 8 rows of B again: add k0 to their k.",
+        Wrong("b_without_k0", "Every iteration multiplies the first 8 rows of B again: add k0 to their k.",
               (("B[(k0 + place + n * 4)", "B[(place + n * 4)"),)),
         Wrong("b_first_tile", "Every block reads the first 8 columns of B: add tile_col to the column.",
               (("* N + tile_col + group]", "* N + group]"),)),
