@@ -275,6 +275,7 @@ _AS_FLOAT4 = (  # counted in floats
         "const float4 *of = (const float4 *)B;\n            if (N % 4 == 0 && tile_col",
     ),
     ("*reinterpret_cast<const float4 *>(&B[(k0 + k) * N + tile_col + c]);", "of[(k0 + k) * N + tile_col + c];"),
+)
 _DYNAMIC = (
     ("__shared__ float As[T][DEPTH];", "extern __shared__ float room[]; float (*As)[DEPTH] = (float (*)[DEPTH])room;"),
     ("__shared__ float Bs[DEPTH][T];", "float (*Bs)[T] = (float (*)[T])(room + T * DEPTH);"),

@@ -525,6 +525,13 @@ def overlaps(facts: Facts) -> str:
 # --- outside of the matrices
 
 
+def _is_given(text: str, expression: str) -> bool:
+    """Whether a name of an expression is what a function, or a lambda, of the source is called with."""
+    heads = re.findall(r"(?:__device__[^(){};]*|\[[&=\w, ]*\]\s*)\(([^()]*)\)", text)
+    given = {name for head in heads for name in re.findall(r"(\w+)\s*(?:,|$)", head)}
+    return not given.isdisjoint(re.findall(r"\w+", expression))
+
+
 def leaves_the_matrix(facts: Facts) -> str:
     """Which part of an index is too large: the row, the column, or the length of a row that it is made with."""
     error = facts.failure.error
