@@ -191,6 +191,13 @@ def test_the_old_C_is_no_reason_for_a_tile_that_is_not_written():
     assert "which no thread has written" in sentence and "the old C" not in sentence, sentence
 
 
+def test_what_adds_to_NaN_is_named_where_threads_race_for_it():
+    naive = exercises.get("naive")
+    row = "for (int c = 0; c < N; ++c) C[row * N + c] += A[row * K + k] * B[k * N + c]"
+    source = naive.solved.replace("sum += A[row * K + k] * B[k * N + col]", row).replace("C[row * N + col] = sum;", "")
+    assert "before the launch C is NaN" in naive.check(source).sentence
+
+
 def test_no_guard_is_advised_that_keeps_fewer_threads_away():
     naive = exercises.get("naive")
     guarded = naive.solved.replace("float sum", "if (row < N && col < M) {\n    float sum").replace(

@@ -1205,7 +1205,8 @@ def one_buffer_read(facts: Facts) -> str:
 def reads_old(facts: Facts) -> str:
     """The old contents of the output, NaN, are in the new ones."""
     output, name = facts.failure.output, facts.problem.output
-    if output is None or facts.failure.report.findings or not np.isnan(output).any():
+    others = any(finding.kind != GLOBAL_RACE for finding in facts.failure.report.findings)
+    if output is None or others or not np.isnan(output).any():
         return ""
     written = trial.output_name(facts.examination.kernel, facts.setup)  # type: ignore[arg-type]
     added = re.search(rf"\b{written}\s*\[[^;=]*\]\s*\+=|\batomicAdd\s*\(\s*&?\s*{written}\b", facts.text)
