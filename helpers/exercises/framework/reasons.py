@@ -542,8 +542,8 @@ def leaves_the_matrix(facts: Facts) -> str:
         return ""
     index, name = int(outside[1]), outside[2]
     matrix = facts.parameters.get(name)
-    if not isinstance(matrix, np.ndarray) or matrix.ndim != 2 or re.search(rf"\b{name}\s*(?:\+=|-=|=[^=])", facts.text):
-        return ""  # of a pointer that was moved the written index is not the whole index
+    if not isinstance(matrix, np.ndarray) or matrix.ndim != 2:
+        return ""
     rows, width = matrix.shape
     names = facts.values(error.block, error.thread)
     sizes = {value: key for key, value in facts.failure.case.sizes.items()}
@@ -563,6 +563,8 @@ def leaves_the_matrix(facts: Facts) -> str:
                 f"long; "
                 f"they have {sizes.get(width, '')} = {width}."
             )
+        if re.search(rf"\b{name}\s*(?:\+=|-=|=[^=])", facts.text):
+            continue  # of a pointer that was moved the written index is not the whole index
         y, x = integers.value(row, names), integers.value(col, names)
         if not written and (None in (y, x) or _is_given(facts.text, text)):
             continue
