@@ -374,7 +374,7 @@ class Messages:
         """(a variable, what is wrong) where a thread uses what was computed by `first` from one that is never set."""
         name, declared, advice = self._unset_variable((*self.lines(first), *self.lines(use.instruction)))
         at = "" if self.lines(use.instruction) == self.lines(first) else self._quote(use.instruction)
-        what = f"{name}, a variable that is never set" if name else "a variable that is never set"
+        what = f"{name}, a variable that is never set" if name else "a value that nothing has set"
         return name, (
             f"{self._program.name}: {lane_name(block, thread)} {use.how.format('what was computed from ' + what)}.\n"
             f"{declared}{self._quote(first)}{at}{advice}"
