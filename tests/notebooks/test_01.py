@@ -24,7 +24,7 @@ def test_memory_is_the_limit_at_the_depth_that_is_said():
     def bound(device: devices.Device, K: int) -> str:
         return roofline.fastest_time(device, 4096, 4096, K).bound
 
-    ada, h200 = said("01", r"limit at K = (\d+) already\. On the H200 arithmetic is, even at K = (\d+)")
+    ada, h200 = said("01", r"limit at K = (\d+)\. On the H200 arithmetic is, even at K = (\d+)")
     assert [bound(ADA, K) for K in (2 * ada, ada)] == ["compute", "memory"] and bound(H200, h200) == "compute"
 
 
