@@ -66,11 +66,15 @@ def load_sectors(at_most: int) -> Goal:
 
 def global_atomics(at_most: int) -> Goal:
     """Requests of warps that update global memory by atomics."""
-    return Goal(
-        "atomic requests to global memory",
-        lambda j: sum(j.recording.total("requests", "global", op) for op in ("red", "atom")),
-        at_most,
-    )
+
+    def updates(j: Judged, space: str) -> float:
+        return sum(j.recording.total("requests", space, op) for op in ("red", "atom"))
+
+    def explain(j: Judged) -> str:
+        shared = updates(j, "shared")
+        return "" if shared else "Right, but all atomics go to global memory, and none to shared memory."
+
+    return Goal("atomic requests to global memory", lambda j: updates(j, "global"), at_most, explain=explain)
 
 
 def no_atomics(why: str) -> Goal:
