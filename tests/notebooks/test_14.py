@@ -111,7 +111,7 @@ def test_busy_sms_reach_about_as_much_at_512_as_at_4096():
 
 
 def test_large_tiles_with_shared_k_win_the_flat_shape():
-    (row,) = (one for one in recordings.fastest(H200.name) if one.shape == (128, 4096, 4096))
+    (row,) = (row for row in recordings.fastest(H200.name) if row.shape == (128, 4096, 4096))
     assert row.median_ms < row.cublas_median_ms
     assert [row.params[name] for name in ("BM", "BN", "WORKERS")] == [128, 256, 132]
 

@@ -188,9 +188,9 @@ def _explained(probe: Probe, tiles: Tiles) -> Iterator[str]:
     uses_A, uses_B = probe.ks(of_A=True), probe.ks(of_A=False)
     if uses_A is not None and uses_B is not None:
         missed = uses_A[first] != 1
-        told = np.einsum("ijk,ik,kj->ij", uses_A, A[:M], B[:K]) == C  # all of them are products of this row and column
-        if missed.any() and np.array_equal(uses_A[first], uses_B[first]) and told[first]:
-            same = bool((uses_A[wrong] == uses_A[first]).all() and told[wrong].all()) and not probe.unwritten.any()
+        exact = np.einsum("ijk,ik,kj->ij", uses_A, A[:M], B[:K]) == C  # all of them are products of this row and column
+        if missed.any() and np.array_equal(uses_A[first], uses_B[first]) and exact[first]:
+            same = bool((uses_A[wrong] == uses_A[first]).all() and exact[wrong].all()) and not probe.unwritten.any()
             yield _missing(uses_A[first], first, K, tiles, same)
             return
     for k, of_A, of_B in zip(asked, with_B, with_A, strict=True):
