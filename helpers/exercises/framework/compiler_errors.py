@@ -291,10 +291,17 @@ _IN_FORMULAS = {
 
 def _of_formulas(text: str, name: str) -> str:
     """What CUDA calls a quantity of a formula."""
-    if name not in _IN_FORMULAS or _IN_FORMULAS[name][1] in text:
-        return ""
-    if re.search(rf"\b(?!return\b)\w+[\s*&]+{name}\s*[=;,)[]", text):  # declared
-        return ""
+    names = [
+        other
+        for other in _IN_FORMULAS
+        if re.search(rf"(?<![\w.]){other}\b", text)
+        and not re.search(rf"\b(?!return\b)\w+[\s*&]+{other}\s*[=;,)[]", text)  # declared
+    ]
+    if name not in names or len(names) <= 2 and _IN_FORMULAS[name][1] in text:
+        return ""  # who has written threadIdx.x means something else by x alone
+    if len(names) > 2:  # a formula, as it stands in a book
+        means = ", ".join(f"{other} is {_IN_FORMULAS[other][1]}" for other in names)
+        return f"{name} is declared nowhere in this kernel. If this is the formula of a thread's number, {means}."
     what, called = _IN_FORMULAS[name]
     return f"{name} is declared nowhere in this kernel. If it is to be {what} along {name[-1]}, that is {called}."
 
