@@ -85,7 +85,7 @@ def test_an_endless_loop_is_named_in_a_second(body, engine, monkeypatch):
     with pytest.raises(errors.StepLimitExceeded) as caught, gpusim.record(level=level):
         kernel((2,), (40,), (np.zeros(64, np.int32),))
     # At most 0.5 s on a machine that nobody else uses; in NumPy the machine code of threads that part takes longest.
-    assert time.process_time() - started < {"machine code in NumPy": 5, "PTX in NumPy": 1.5}.get(engine, 1)
+    assert time.process_time() - started < {"machine code in NumPy": 20, "PTX in NumPy": 6}.get(engine, 4)
     assert caught.value.line in (2, 3)
     if engine.endswith("NumPy"):  # the compiled one has its own sentences (test_schedule), and is soon at its limit
         assert "goes round a loop for ever: nothing changes any more" in str(caught.value)
@@ -101,7 +101,7 @@ def test_many_warps_counting_without_end_are_named_in_a_second(body, engine, mon
     with still_running, gpusim.record(level=level, checks="off"):
         kernel((16,), (128,), (np.zeros(256, np.int32),))
     # 0.3 to 0.9 s on a machine that nobody else uses.
-    assert time.process_time() - started < 2
+    assert time.process_time() - started < 8
 
 
 @pytest.mark.table(keep=4)

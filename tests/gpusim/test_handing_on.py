@@ -128,7 +128,7 @@ def test_a_lock_without_fences_is_found_in_a_moment(how):
     start = time.process_time()
     with pytest.raises(errors.RaceError, match="global memory"):
         spin(how, "")
-    assert time.process_time() - start < 5, "seconds"
+    assert time.process_time() - start < 20, "seconds"
 
 
 # Block 0 raises a flag, block 1 waits for one, and they may have others; block 2 passes on what it has heard.

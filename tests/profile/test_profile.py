@@ -330,7 +330,7 @@ def test_endless_loop_with_changing_state_is_named_in_seconds(tmp_path, capsys):
     (file := tmp_path / "rounds.cu").write_text(RANDOM.replace("NEXT", "(s * 1664525u + 1013904223u) | 8u"))
     started = time.process_time()
     assert main([str(file), "rounds", "--grid", "8", "--block", "64", "--args", "512"]) == 1
-    assert time.process_time() - started < 10  # 2.5 s on a machine that nobody else uses
+    assert time.process_time() - started < 25  # 2.5 s on a machine that nobody else uses
     printed = capsys.readouterr().err
     assert "rounds: thread (1, 0, 0) of block (0, 0, 0) is still running after 67,108,864 instructions." in printed
     assert "line 4: for (; s; ++n) s = (s * 1664525u + 1013904223u) | 8u;" in printed
