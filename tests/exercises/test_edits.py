@@ -5,11 +5,10 @@ import re
 import pytest
 
 from helpers import exercises
-from helpers.exercises.framework.exercise import KernelExercise
 from helpers.exercises.framework.judge import NOT_YOURS
+from tests.exercises.typed import KERNELS
 from tests.exercises.typed.edits import edited
 
-KERNELS = [exercise.name for exercise in exercises.EXERCISES if isinstance(exercise, KernelExercise)]
 QUOTED = re.compile(r"^ +line (\d+): (.*)$", re.MULTILINE)
 
 
@@ -27,10 +26,10 @@ def test_what_an_edit_changed_is_shown():
 
 
 @pytest.mark.table(keep=3)
-@pytest.mark.parametrize("name", KERNELS)
-def test_a_verdict_quotes_lines_of_the_kernel_and_never_fails(name):
-    for kernel in edited(name, "a", 1, 1):
-        sentence, lines = exercises.get(name).check(kernel.source).sentence, kernel.source.splitlines()
+@pytest.mark.parametrize("exercise", KERNELS, ids=lambda exercise: exercise.name)
+def test_a_verdict_quotes_lines_of_the_kernel_and_never_fails(exercise):
+    for kernel in edited(exercise.name, "a", 1, 1):
+        sentence, lines = exercise.check(kernel.source).sentence, kernel.source.splitlines()
         assert NOT_YOURS not in sentence
         for number, line in QUOTED.findall(sentence):
             assert lines[int(number) - 1].strip() == line.strip(), kernel.changes

@@ -12,6 +12,7 @@ from gemm_kernels import get
 from gpusim import devices
 from helpers import plan, recordings
 from helpers.recordings import compared
+from helpers.recordings.measurement import Measurement
 from helpers.recordings.suites import SEARCHES
 from tests.notebooks.support import cells
 
@@ -46,21 +47,17 @@ def recorded() -> dict[tuple[object, ...], set[int]]:
     """(Kernel, parameters, M, N, K) -> its GFLOPS in all recordings that time in the same way."""
     speeds = defaultdict(set)
     for suite in LAUNCHES:
-        for row in recordings.raw(GPU, suite)["rows"]:
-            shape = row["M"], row["N"], row["K"]
-            speeds[row["kernel"], tuple(row["params"].items()), *shape].add(_gflops(shape, row["time"][0]))
+        for fields in recordings.raw(GPU, suite)["rows"]:
+            row = Measurement.from_row({key: value for key, value in fields.items() if key != "sha256"}, GPU)
+            shape = row.M, row.N, row.K
+            speeds[row.kernel, tuple(row.params.items()), *shape].add(round(row.gflops))
             if suite in ("ladder", "shapes"):
-                speeds[CUBLAS, (), *shape].add(_gflops(shape, row["cublas"][0]))
+                speeds[CUBLAS, (), *shape].add(round(row.cublas_gflops))
     for row in recordings.fastest(GPU):
         if row.way == compared.EVENTS:
             speeds[row.kernel, tuple(row.params.items()), *row.shape].add(round(row.gflops))
             speeds[CUBLAS, (), *row.shape].add(round(row.cublas_gflops))
     return speeds
-
-
-def _gflops(shape: tuple[int, int, int], ms: float) -> int:
-    M, N, K = shape
-    return round(2e-6 * M * N * K / ms)
 
 
 def printed(name: str, gflops: int) -> list[str]:

@@ -226,9 +226,10 @@ def _of_a_declaration(text: str, name: str, use: int) -> str:
 
 def _function_of(text: str, name: str) -> tuple[int, int] | None:
     """The first and the last line of the function, or lambda, that has a parameter of a name."""
-    for head in re.finditer(r"(?:__device__[^(){};]*|\[[&=\w, ]*\]\s*)\(([^()]*)\)\s*(?:const\s*)?\{", text):
-        if re.search(rf"\b{name}\s*(?:,|$)", head[1]):
-            behind = integers.bracketed(text[head.end() :], "{}")[1]
+    for head, names in integers.functions(text):
+        brace = re.match(r"\s*(?:const\s*)?\{", text[head.end() :])
+        if brace and name in names:
+            behind = integers.bracketed(text[head.end() + brace.end() :], "{}")[1]
             return line_of(text, head.start()), line_of(text, len(text) - len(behind) - 1)
     return None
 

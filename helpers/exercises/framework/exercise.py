@@ -319,22 +319,13 @@ class KernelExercise(Exercise):
 
     def _computes(self, source: str) -> bool:
         """Whether a source is right in all cases, whatever its goals say."""
-        try:
-            kernel = simulated(source, self.problem.entry)
-        except (CompileError, SimulatorError):
-            return False
-        return all(trial.run(kernel, self.problem, case).passed for case in self.problem.cases)
+        return trial.is_right(source, self.problem, self.problem.cases)
 
     def _is_right_with(self, examination: Examination, source: str) -> bool:
         """Whether a changed source passes; the case in which the learner's failed is tried first."""
-        try:
-            kernel = simulated(source, self.problem.entry)
-        except (CompileError, SimulatorError):
-            return False
         failed = examination.first_failure
-        if failed is not None and not trial.run(kernel, self.problem, failed.case).passed:
-            return False
-        return feedback.passed(self.examine(source), self.goals)
+        first = [] if failed is None else [failed.case]
+        return trial.is_right(source, self.problem, first) and feedback.passed(self.examine(source), self.goals)
 
     def wrong_source(self, known: Wrong) -> str:
         """The complete text of a known wrong solution. ValueError if what it changes is not in the solution."""

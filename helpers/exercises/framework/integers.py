@@ -29,6 +29,7 @@ _FLOAT = re.compile(r"\b(\d+\.\d*|\.\d+)[fF]\b")
 _DECLARED = re.compile(r"\b(unsigned(?:\s+int)?|int|size_t|auto|long|bool)\s+(\w+\s*=[^;]*)(?=;)")
 _SET_AGAIN = re.compile(r"(?:^|[;{}()])\s*(?:\+\+|--)?(\w+)\s*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)", re.MULTILINE)
 _LOOP_VARIABLE = re.compile(r"\bfor\s*\(\s*(?:const\s+|unsigned\s+)*(?:int|size_t|unsigned|auto)\s+(\w+)")
+_FUNCTION = re.compile(r"(?:__device__[^(){};]*|\[[&=\w, ]*\]\s*)\(([^()]*)\)")
 _DEFINED = re.compile(r"^[ \t]*#define[ \t]+(\w+)[ \t]+(.+?)[ \t]*$", re.MULTILINE)
 
 
@@ -125,6 +126,11 @@ def names_in(source: str, given: Values, first_round: bool = False) -> dict[str,
 def loop_variables(source: str) -> list[str]:
     """The names that the heads of a source's loops declare."""
     return _LOOP_VARIABLE.findall(source)
+
+
+def functions(source: str) -> list[tuple[re.Match[str], list[str]]]:
+    """The heads of a source's functions for the device and of its lambdas, with the names of their parameters."""
+    return [(head, re.findall(r"(\w+)\s*(?:,|$)", head[1])) for head in _FUNCTION.finditer(source)]
 
 
 def arrays(source: str) -> list[tuple[str, str]]:

@@ -301,18 +301,16 @@ def _thrown_away(text: str) -> str:
     return ""
 
 
-_LOOP = re.compile(r"\bfor\s*\(\s*(?:unsigned\s+)?int\s+(\w+)\s*=[^;]*;\s*(\w+)\s*(<=?)\s*([^;]+);([^)]*)\)")
+_LOOP = re.compile(r"\bfor\s*\(\s*(?:unsigned\s+)?int\s+(\w+)\s*=[^;]*;\s*\1\s*(<=?)\s*([^;]+);([^)]*)\)")
 
 
 def _one_too_far(text: str, is_right: Callable[[str], bool]) -> str | None:
     """A loop that goes up to the size of an array of the kernel, or beyond, and indexes it by its variable."""
     names = integers.names_in(text, {})
     for loop in _LOOP.finditer(text):
-        if loop[1] != loop[2]:
-            continue
-        last = _size(loop[4], names)
-        if loop[3] == "<":
-            if not isinstance(last, int) or not re.fullmatch(rf"\s*(?:\+\+{loop[1]}|{loop[1]}\+\+)\s*", loop[5]):
+        last, is_below = _size(loop[3], names), loop[2] == "<"
+        if is_below:
+            if not isinstance(last, int) or not re.fullmatch(rf"\s*(?:\+\+{loop[1]}|{loop[1]}\+\+)\s*", loop[4]):
                 continue
             last -= 1
         body = text[loop.end() :].lstrip()
@@ -320,30 +318,29 @@ def _one_too_far(text: str, is_right: Callable[[str], bool]) -> str | None:
         if re.search(r"\bif\b|\?", body):
             continue
         for array, sizes in integers.arrays(text):
-            if loop[3] == "<" and re.search(rf"__shared__[^;]*\b{array}\b", text):
+            if is_below and re.search(rf"__shared__[^;]*\b{array}\b", text):
                 continue  # the simulator names the access
             declared = [_size(part, names) for part in re.findall(r"\[([^][]+)\]", sizes)]
             for used in re.findall(rf"\b{array}((?:\[[^][]+\])+)", body):
                 indices = re.findall(r"\[([^][]+)\]", used)
                 for at, (index, size) in enumerate(zip(indices, declared, strict=False)):
-                    beyond = isinstance(size, int) and isinstance(last, int) and last >= size
-                    if loop[3] == "<":  # the loop may be right, and its variable index the wrong array
-                        beyond = beyond and is_right(text)
-                    if index.strip() == loop[1] and (beyond or size == last):
+                    beyond = size == last or isinstance(size, int) and isinstance(last, int) and last > size
+                    if index.strip() != loop[1] or not beyond:
+                        continue
+                    # A loop to below something may be right, and its variable index the wrong array.
+                    if not is_below or is_right(text):
                         line = integers.line_of(text, loop.start())
                         what = ("element", "column", "row", "tile")[min(len(declared) - at, 3) if declared[1:] else 0]
                         return (
                             f"Line {line} has {' '.join(loop[0].split())}.\nWhy: {loop[1]} goes up to {last}, and "
                             f"{array}{sizes} has no {what} {last}: {what}s are counted from 0."
-                            f"{_bounded(text, loop, is_right) if loop[3] == '<=' else ''}"
+                            f"{'' if is_below else _bounded(text, loop, is_right)}"
                         )
     return None
 
 
 def _bounded(text: str, loop: re.Match[str], is_right: Callable[[str], bool]) -> str:
     """The head with which a loop that goes one too far is right; "" if none of those that are tried is."""
-    if loop[2] == "<":
-        return ""
     less = loop[0].replace("<=", "<", 1)
     for head, advice in (
         (less, "Write <, not <=."),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from gpusim.compiler import CompileError
 from gpusim.devices import unravel
 from gpusim.errors import SHARED_RACE, KernelError, OutOfBounds, SimulatorError
 from helpers.exercises.framework.problems import Case, Problem, Setup
-from helpers.run import call, checked, recorded, unoptimised
+from helpers.run import call, checked, recorded, simulated, unoptimised
 
 if TYPE_CHECKING:
     from gpusim import Kernel, Recording, Report
@@ -110,6 +110,15 @@ def run(kernel: Kernel, problem: Problem, case: Case) -> Outcome:
     if outcome.wrong.any() and not report.findings and OWN_ARRAY.search(kernel.compiled.source):
         return _in_memory(outcome, kernel, problem)
     return outcome
+
+
+def is_right(source: str, problem: Problem, cases: Iterable[Case]) -> bool:
+    """Whether a source compiles, and passes in cases, of which the first that fails is the last one tried."""
+    try:
+        kernel = simulated(source, problem.entry)
+    except (CompileError, SimulatorError):
+        return False
+    return all(run(kernel, problem, case).passed for case in cases)
 
 
 def _in_memory(outcome: Outcome, kernel: Kernel, problem: Problem) -> Outcome:

@@ -24,6 +24,7 @@ from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.exercise import KernelExercise, code_of
 
 FOLDER = Path(__file__).parent
+KERNELS = [exercise for exercise in exercises.EXERCISES if isinstance(exercise, KernelExercise)]
 PLAIN = (FOLDER / "plain.txt").read_text(encoding="utf-8")
 CAUSE, NONE, FALSE, ACCEPTED, REFUSED = "with its cause", "without a cause", "FALSELY", "accepted", "REFUSED"
 
@@ -90,10 +91,9 @@ def right() -> tuple[Typed, ...]:
 
 def _read(name: str) -> Iterator[Typed]:
     data = tomllib.loads((FOLDER / name).read_text(encoding="utf-8"))
-    kernels = [exercise for exercise in exercises.EXERCISES if isinstance(exercise, KernelExercise)]
     for family in data.pop("family", ()):
         changes = _pairs(family["changes"])
-        for exercise in kernels:
+        for exercise in KERNELS:
             if exercise.name not in family.get("without", ()) and all(a in exercise.solved for a, _ in changes):
                 yield Typed(exercise.name, changes, family.get("says", ""), family.get("head", ""))
     for exercise, answers in data.items():

@@ -6,8 +6,7 @@ from collections import Counter
 
 from helpers import exercises
 from helpers.exercises.framework import kept, progress
-from helpers.exercises.framework.exercise import KernelExercise
-from tests.exercises.typed import ACCEPTED, CAUSE, FALSE, REFUSED, right, slips
+from tests.exercises.typed import ACCEPTED, CAUSE, FALSE, KERNELS, REFUSED, right, slips
 from tests.exercises.typed.edits import edited
 
 
@@ -30,13 +29,11 @@ def main(names: list[str]) -> int:
 
 def show(names: list[str], seed: str, singles: int, pairs: int) -> None:
     """Each solution, then what random edits of it are answered: for a reader who judges the verdicts."""
-    kernels = [exercise.name for exercise in exercises.EXERCISES if isinstance(exercise, KernelExercise)]
-    for name in names or kernels:
-        print(
-            *(f"{number:3} {line}" for number, line in enumerate(exercises.get(name).solved.splitlines(), 1)), sep="\n"
-        )
-        for kernel in edited(name, seed, singles, pairs):
-            print(f"--- {name}\n{kernel.changes}\n{exercises.get(name).check(kernel.source).sentence}\n", flush=True)
+    for exercise in map(exercises.get, names) if names else KERNELS:
+        for number, line in enumerate(exercise.solved.splitlines(), 1):
+            print(f"{number:3} {line}")
+        for kernel in edited(exercise.name, seed, singles, pairs):
+            print(f"--- {exercise.name}\n{kernel.changes}\n{exercise.check(kernel.source).sentence}\n", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Faulty kernels by the hundred, for somebody who reads their verdicts: solutions with one or two random small edits.
+"""Faulty kernels by the hundred, for a reader of their verdicts: solutions with one or two random small edits.
 
 An edit is what a slip of the hand or of the mind does to a line: another name, another number, another operator, a
 summand or a guard lost, two indices exchanged, a statement lost, moved, or preceded by a barrier. Most hit lines that
