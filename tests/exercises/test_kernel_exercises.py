@@ -48,7 +48,7 @@ BROKEN = {
     "no CUDA": (SUM, "float sum = lambda x: x;", "error"),
     "another name": ("sgemm(", "mine(", "no kernel called sgemm"),
     "other parameters": ("int K, float alpha", "float alpha, int K", "Argument"),
-    "wrong": ("k * N + col", "k + col * K", "Why: B is read as if"),
+    "wrong": ("k * N + col", "k + col * K", "“B is read as if"),
 }  # fmt: skip
 
 

@@ -494,3 +494,13 @@ def test_what_threads_add_together_is_not_to_be_replaced():
     exercise = exercises.get("naive")
     verdict = exercise.check(exercise.solved.replace("C[row * N + col] = sum", "atomicAdd(&C[row * N + col], sum)"))
     assert "adds to C, and before the launch C is NaN.\n" in verdict.sentence + "\n"
+
+
+def test_a_slip_known_by_its_numbers_alone_is_said_of_the_slip():
+    naive, store = exercises.get("naive"), "C[row * N + col] = sum"
+    skips = "float all = 0.0f; for (int j = 0; j < K; ++j) if (j) all += A[row * K + j] * B[j * N + col];"
+    others = naive.check(naive.solved.replace(store, f"{skips} {store.replace('sum', 'all')}")).sentence
+    own = naive.check(naive.solved.replace("k = 0", "k = 1")).sentence
+    because = "The first product, k = 0, is missing: the loop over k begins one step too late."
+    assert f"\nWhy: Exactly the same happens with this slip: “{because}”" in others
+    assert f"\nWhy: {because}" in own

@@ -191,7 +191,9 @@ def test_pruning_slip_is_answered_by_configuration_and_number(slip, reason):
 @pytest.mark.parametrize(("wrong", "because"), n13.KEEP_MISTAKES, ids=lambda slip: getattr(slip, "name", ""))
 def test_a_known_mistake_in_the_pruning_rule_gets_its_own_reason(wrong, because):
     verdict = n13.check_keep(wrong)
-    assert verdict.passed is False and verdict.sentence.endswith(f"\nWhy: {because}")
+    assert verdict.passed is False and verdict.sentence.endswith(
+        f"\nWhy: This mistake gives exactly your answers: “{because}”"
+    )
 
 
 @pytest.mark.parametrize(

@@ -229,8 +229,8 @@ class KernelExercise(Exercise):
         return judge.examine(source, self.problem, self.goals, self.judged)
 
     def _because(self, examination: Examination, source: str) -> tuple[str, ...]:
-        """Why a source fails, as far as it is proven: it is a known wrong one, or it leaves the very numbers that a
-        slip leaves, or its text and its launches show it; else what its missed goals can tell.
+        """Why a source fails, as far as it is proven: it is a known wrong one, or its text and its launches show it, or
+        it does exactly what a slip does; else what its missed goals can tell.
 
         Numbers tell slips apart where there are any. Where elements are merely not written, or NaN, or where the kernel
         was stopped, many slips leave the same: there the text is asked first.
@@ -247,9 +247,7 @@ class KernelExercise(Exercise):
             if examination.message:
                 return self._stored_by_many(examination)
             known = self._known(examination, source) or examination.explained or self._loads_more(examination)
-            return known or tuple(
-                sentence.replace(repairs.PROVEN, repairs.REACHED) for sentence in self._repaired(examination, source)
-            )
+            return known or self._repaired(examination, source)
         in_text = text_slips.explanation(source)
         by_text = (in_text,) if in_text else reasons.of(source, examination, self.problem, self.solved, reasons.BY_TEXT)
         if by_text:
@@ -258,7 +256,8 @@ class KernelExercise(Exercise):
         numbers = judge.has_wrong_numbers(examination.outcomes)
         observed = () if numbers else reasons.of(*asked)
         if not observed:
-            if named := judge.library_slips(examination.outcomes, self.problem) or self._proven(examination, source):
+            same = judge.library_slips(examination.outcomes, self.problem)
+            if named := tuple(map(as_slip, same)) or self._known(examination, source):
                 return named
             observed = (reasons.of(*asked) if numbers else ()) or reasons.of(*asked, reasons.LAST)
         repaired = self._repaired(examination, source)
@@ -290,6 +289,8 @@ class KernelExercise(Exercise):
         # Where a goal is missed, the kernel is right as it stands, and that tells no line from another.
         computes = self._computes if failed is not None else lambda _: False
         sentence = repairs.explained(source, self.solved, passes, racing=racing, computes=computes)
+        if failed is None:
+            sentence = sentence.replace(repairs.PROVEN, repairs.REACHED)
         return (sentence,) if sentence else ()
 
     def _loads_more(self, examination: Examination) -> tuple[str, ...]:
@@ -338,20 +339,16 @@ class KernelExercise(Exercise):
             text = text.replace(before, after)
         return text
 
-    def _proven(self, examination: Examination, source: str) -> tuple[str, ...]:
-        """The sentence of the known wrong solution that does exactly what was found, unless a change elsewhere makes
-        the source right: then the numbers are the same and the place is another one."""
+    def _known(self, examination: Examination, source: str) -> tuple[str, ...]:
+        """The sentence of the known wrong solution that does exactly what was found. It is this source's reason only if
+        the lines that the wrong one lacks make it right; else a change elsewhere that does is the better answer."""
         passes = partial(self._is_right_with, examination)
         for known in self._doing_the_same(examination, source):
             lines = self._changed_by(self.wrong_source(known), source)
             if repairs.explained(source, self.solved, passes, lines):
                 return (known.because,)
-            return self._repaired(examination, source) or (known.because,)
+            return self._repaired(examination, source) or (as_slip(known.because),)
         return ()
-
-    def _known(self, examination: Examination, source: str) -> tuple[str, ...]:
-        """The sentence of the known wrong solution that does exactly what was found, if there is one."""
-        return next(((known.because,) for known in self._doing_the_same(examination, source)), ())
 
     def _doing_the_same(self, examination: Examination, source: str) -> Iterator[Wrong]:
         """The known wrong solutions that do exactly what was found."""
@@ -391,6 +388,11 @@ class KernelExercise(Exercise):
         """The notebook cells in which the exercise is solved."""
         head = f'{self.name} = exercises.get("{self.name}")\n{self.name}'
         return head, f"%%cuda {self.name}{self.starter}".rstrip("\n"), f"{self.name}.hint()"
+
+
+def as_slip(because: str) -> str:
+    """The sentence on a slip that was recognised by what it does alone: the learner's text may be another one."""
+    return f"Exactly the same happens with this slip: “{because}”"
 
 
 _NOT_THIS = re.compile(r"\bnot (?:by |with )?([<>]=?)(?=[.,;:]?(?:\s|$))")  # ">=, not >."

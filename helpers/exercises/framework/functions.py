@@ -163,7 +163,9 @@ def explained(
             if wrong is None:
                 continue
             if all(_same(answer, _answer(wrong, case)) for answer, case in zip(answers, cases, strict=True)):
-                return tuple(why for version, why in chosen if of is None or _counts(version, chosen, of))
+                head = "This mistake gives" if count == 1 else "One of the mistakes that together give"
+                counting = (why for version, why in chosen if of is None or _counts(version, chosen, of))
+                return tuple(f"{head} exactly your answers: “{why}”" for why in counting)
     return ()
 
 
