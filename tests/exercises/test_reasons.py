@@ -504,3 +504,11 @@ def test_a_slip_known_by_its_numbers_alone_is_said_of_the_slip():
     because = "The first product, k = 0, is missing: the loop over k begins one step too late."
     assert f"\nWhy: Exactly the same happens with this slip: “{because}”" in others
     assert f"\nWhy: {because}" in own
+
+
+def test_a_slip_seen_in_some_launches_is_said_of_those():
+    beta, guard = exercises.get("beta"), "if (row >= M || col >= N) return;"
+    sentence = beta.check(beta.solved.replace(guard, "").replace("alpha * sum", "sum")).sentence
+    assert "\nWhy: In the launches that run to their end exactly the same happens with this slip: “alpha" in sentence
+    both = beta.solved.replace("old = C[row * N + col]", "old = C[row * N + col + 1]")
+    assert "beta multiplies" not in beta.check(both.replace("alpha * sum +", "alpha *")).sentence  # all of them are 0

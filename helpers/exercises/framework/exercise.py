@@ -256,8 +256,7 @@ class KernelExercise(Exercise):
         numbers = judge.has_wrong_numbers(examination.outcomes)
         observed = () if numbers else reasons.of(*asked)
         if not observed:
-            same = judge.library_slips(examination.outcomes, self.problem)
-            if named := tuple(map(as_slip, same)) or self._known(examination, source):
+            if named := judge.library_slips(examination.outcomes, self.problem) or self._known(examination, source):
                 return named
             observed = (reasons.of(*asked) if numbers else ()) or reasons.of(*asked, reasons.LAST)
         repaired = self._repaired(examination, source)
@@ -347,7 +346,7 @@ class KernelExercise(Exercise):
             lines = self._changed_by(self.wrong_source(known), source)
             if repairs.explained(source, self.solved, passes, lines):
                 return (known.because,)
-            return self._repaired(examination, source) or (as_slip(known.because),)
+            return self._repaired(examination, source) or (judge.as_slip(known.because),)
         return ()
 
     def _doing_the_same(self, examination: Examination, source: str) -> Iterator[Wrong]:
@@ -388,11 +387,6 @@ class KernelExercise(Exercise):
         """The notebook cells in which the exercise is solved."""
         head = f'{self.name} = exercises.get("{self.name}")\n{self.name}'
         return head, f"%%cuda {self.name}{self.starter}".rstrip("\n"), f"{self.name}.hint()"
-
-
-def as_slip(because: str) -> str:
-    """The sentence on a slip that was recognised by what it does alone: the learner's text may be another one."""
-    return f"Exactly the same happens with this slip: “{because}”"
 
 
 _NOT_THIS = re.compile(r"\bnot (?:by |with )?([<>]=?)(?=[.,;:]?(?:\s|$))")  # ">=, not >."

@@ -211,8 +211,13 @@ def has_wrong_numbers(outcomes: Sequence[Outcome]) -> bool:
     )
 
 
+def as_slip(because: str) -> str:
+    """The sentence on a slip that was recognised by what it does alone: the learner's text may be another one."""
+    return f"Exactly the same happens with this slip: “{because}”"
+
+
 def library_slips(outcomes: Sequence[Outcome], problem: Problem) -> tuple[str, ...]:
-    """The sentences of the first slip, or pair of slips, that reproduces all outcomes bit for bit; () if there is none.
+    """What is said of the first slip, or pair of slips, that reproduces all outcomes bit for bit; () if there is none.
 
     Every case must have run to its end, or have left the arrays where the slip would, too; what is done with the
     product shows in the cases that ran alone. One at least must have left wrong values: that a kernel is stopped at
@@ -227,9 +232,12 @@ def library_slips(outcomes: Sequence[Outcome], problem: Problem) -> tuple[str, .
     small_first = sorted(outcomes, key=lambda outcome: outcome.expected.size)
     ran = [outcome for outcome in small_first if outcome.output is not None]
     finishes = {(slip.sentence,) for slip in EPILOGUES}  # they show where the kernel ran, though a guard be missing
-    return _reproducing(problem.guesses(), small_first) or _reproducing(
-        (guess for guess in problem.guesses() if guess.sentences in finishes), ran
-    )
+    if same := _reproducing(problem.guesses(), small_first):
+        return tuple(map(as_slip, same))
+    if not any(outcome.case.beta for outcome in ran):
+        return ()
+    same = _reproducing((guess for guess in problem.guesses() if guess.sentences in finishes), ran)
+    return tuple(f"In the launches that run to their end e{as_slip(sentence)[1:]}" for sentence in same)
 
 
 def _reproducing(guesses: Iterable[Guess], outcomes: Sequence[Outcome]) -> tuple[str, ...]:
