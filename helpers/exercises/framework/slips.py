@@ -333,7 +333,7 @@ def _flipped_patch(i: Inputs, value: np.ndarray) -> np.ndarray:
 STORES: tuple[Slip, ...] = (
     Slip("stored_by_columns", "C is right if it is read column by column: the store writes C[row + col * M], but C is "
          "row-major: C[row * N + col].", _column_by_column, row_major=True),
-    Slip("nothing_stored", "Here no thread stores anything.", _only(lambda i, row, col: np.zeros((i.M, i.N), bool))),
+    Slip("nothing_stored", "No thread stores anything.", _only(lambda i, row, col: np.zeros((i.M, i.N), bool))),
     Slip("last_row_unwritten", "The last row of C is not written: compare the row with M, not with M − 1.",
          _only(lambda i, row, col: row < i.M - 1)),
     Slip("last_column_unwritten", "The last column of C is not written: compare the column with N, not with N − 1.",
