@@ -324,8 +324,10 @@ class KernelExercise(Exercise):
     def _is_right_with(self, examination: Examination, source: str) -> bool:
         """Whether a changed source passes; the case in which the learner's failed is tried first."""
         failed = examination.first_failure
-        first = [] if failed is None else [failed.case]
-        return trial.is_right(source, self.problem, first) and feedback.passed(self.examine(source), self.goals)
+        cases = sorted(self.problem.cases, key=lambda case: failed is None or case != failed.case)
+        return trial.is_right(source, self.problem, cases) and judge.reaches(
+            source, self.problem, self.goals, self.judged
+        )
 
     def wrong_source(self, known: Wrong) -> str:
         """The complete text of a known wrong solution. ValueError if what it changes is not in the solution."""

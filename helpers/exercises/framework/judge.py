@@ -156,6 +156,17 @@ def _examined(source: str, problem: Problem, goals: Sequence[Goal], judged: Case
     return Examination(kernel, tuple(outcomes), measures, _traffic(launch, goals), explained=explained)
 
 
+def reaches(source: str, problem: Problem, goals: Sequence[Goal], judged: Case | None) -> bool:
+    """Whether a right source reaches all goals. A time is predicted only if all that is counted is reached."""
+    if not goals:
+        return True
+    try:
+        launch = measured(simulated(source, problem.entry), problem, judged)
+    except SimulatorError:
+        return False
+    return all(goal.reached(goal.measure(launch)) for goal in sorted(goals, key=lambda goal: goal.predicted))
+
+
 def _explained(launch: Judged, goals: tuple[Goal, ...], measures: tuple[float, ...]) -> tuple[str, ...]:
     """Why goals are not reached, as far as they can tell."""
     missed = (goal for goal, value in zip(goals, measures, strict=True) if not goal.reached(value))
