@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -93,9 +94,8 @@ def floats_loaded(at_most: int) -> Goal:
         return sum(len(trial.elements(trace)) for trace in _global_loads(j))
 
     def explain(j: Judged) -> str:
-        if j.recording.total("requests", "shared", "ld"):
-            return ""
-        return "No thread reads shared memory: every product takes its two floats from global memory."
+        read = any(j.recording.total("requests", "shared", op) for op in ("ld", "ldsm"))
+        return "" if read else "No thread reads shared memory."
 
     return Goal(FLOATS_LOADED, measure, at_most, explain=explain)
 
@@ -123,11 +123,8 @@ def stored_once(at_most: float = 1) -> Goal:
     """Stores of threads for each element of the output: one, where every element is one thread's."""
 
     def stores(j: Judged) -> np.ndarray:
-        traces = j.all_blocks().launches[-1].traces
-        places = np.concatenate(
-            [trial.elements(trace) for trace in traces if (trace.space, trace.op) == ("global", "st")]
-        )
-        return np.unique(places, return_counts=True)[1]
+        places = [trial.elements(trace) for trace in _writes(j.all_blocks())]
+        return np.unique(np.concatenate(places), return_counts=True)[1]
 
     def explain(j: Judged) -> str:
         often = stores(j)
@@ -209,7 +206,8 @@ def products_by_tensor_cores(opcode: str) -> Goal:
     """Instructions by which tensor cores multiply, of warps: HMMA of floats with fewer bits, DMMA of doubles."""
     return Goal(
         "products by tensor cores", lambda j: j.recording.instructions(opcode), 1, at_least=True,
-        explain=lambda _: "Right, but the CUDA cores multiply here: the task is to let the tensor cores do it.",
+        explain=lambda _: f"Right, but no {opcode} was executed, the tensor cores' instruction for such products: the "
+        "task is to let them multiply.",
     )  # fmt: skip
 
 
@@ -312,9 +310,8 @@ def loads_behind_count(loaded: int, counted: int, name: str) -> Goal:
         ]
         loads = (at for at, op, array in global_loads if op == "ld" and array == names[loaded])
         weak = (at for at in loads if not launch.program.instructions[at].strong)
-        return sum(
-            any(count < at for count in counts) and not any(max(counts) < e < at for e in emptied) for at in weak
-        )
+        before = {at: [count for count in counts if count < at] for at in weak}
+        return sum(bool(some) and not any(max(some) < e < at for e in emptied) for at, some in before.items())
 
     return Goal(
         f"of the loads of {name} may find in L1 what was there before the count", measure, 0,
@@ -346,13 +343,14 @@ def rows_and_columns_of_tiles(blocks: int, tile: tuple[int, int], at_most: int) 
     def order(j: Judged) -> tuple[tuple[int, ...], ...]:
         """(y, x of a block, row, column of a tile that it stores to), sorted."""
         stored = set()
-        for launch, trace in _stores(j.all_blocks(), blocks):
+        for launch, trace in _writes_of(j.all_blocks(), blocks):
             x, y, _ = trace.block
-            stored |= {(y, x, *element) for element in np.transpose(_stored(trace, launch, tile)).tolist()}
+            stored |= {(y, x, *element) for element in np.transpose(_written(trace, launch, tile)).tolist()}
         return tuple(sorted(stored))
 
     def rows_and_columns(j: Judged) -> list[set[int]]:
-        return [set(numbers) for numbers in zip(*order(j), strict=True)][2:]
+        places = order(j)
+        return [{place[axis] for place in places} for axis in (2, 3)]
 
     def explain(j: Judged) -> str:
         rows, columns = map(theme.runs, rows_and_columns(j))
@@ -371,8 +369,7 @@ def rows_and_columns_of_a_warp(tile: tuple[int, int], at_most: int) -> Goal:
     """
 
     def measure(j: Judged) -> float:
-        stored = [_stored(trace, launch, (1, 1), tile, lanes=32) for launch, trace in _stores(j.recording, 1)]
-        return sum(len(np.unique(np.concatenate(ones))) for ones in zip(*stored, strict=True))
+        return sum(map(len, _rows_and_columns(j, tile, lanes=WARP)))
 
     return Goal("rows and columns of C for warp 0", measure, at_most)
 
@@ -384,10 +381,8 @@ def rows_of_a_thread(tile: tuple[int, int], at_most: int) -> Goal:
     """
 
     def measure(j: Judged) -> float:
-        rows = np.concatenate(
-            [_stored(trace, launch, (1, 1), tile, lanes=1)[0] for launch, trace in _stores(j.recording, 1)]
-        )
-        return rows.max() - rows.min() + 1
+        rows, _ = _rows_and_columns(j, tile, lanes=1)
+        return max(rows) - min(rows) + 1 if rows else 0
 
     return Goal("rows from the first to the last element of thread (0, 0), both counted", measure, at_most)
 
@@ -396,9 +391,11 @@ def neighbours_of_a_warp(at_least: int) -> Goal:
     """Lanes of warp 0 of block (0, 0, 0) that store beside the lane before them: the next element of the same row."""
 
     def measure(j: Judged) -> float:
-        return max(
-            np.count_nonzero(np.diff(trace.addresses[:WARP]) == FLOAT_BYTES) for _, trace in _stores(j.recording, 1)
-        )
+        stored: dict[int, set[int]] = {lane: set() for lane in range(WARP)}
+        for _, trace in _writes_of(j.recording, 1):
+            for lane in range(WARP) if trace.active is None else np.flatnonzero(trace.active[:WARP]).tolist():
+                stored[lane].add(int(trace.addresses[lane] - trace.base) // FLOAT_BYTES)
+        return sum(any(place + 1 in stored[lane] for place in stored[lane - 1]) for lane in range(1, WARP))
 
     return Goal("pairs of neighbouring threads in warp 0 have neighbouring columns", measure, at_least, at_least=True)
 
@@ -516,24 +513,44 @@ def _pending(text: str) -> int:
     return int(match[1], 16) if match else 0
 
 
-def _stores(recording: Recording, blocks: int) -> Iterator[tuple[RecordedLaunch, Trace]]:
+def _writes(recording: Recording) -> Iterator[Trace]:
+    """The stores to global memory of a launch; its atomic operations where it stores nothing."""
+    traces = [trace for trace in recording.launches[-1].traces if trace.space == "global" and trace.op != "ld"]
+    stores = [trace for trace in traces if trace.op == "st"]
+    return iter(stores or traces)
+
+
+def _writes_of(recording: Recording, blocks: int) -> Iterator[tuple[RecordedLaunch, Trace]]:
     """The stores to global memory by the blocks with the lowest numbers."""
     launch = recording.launches[-1]
     across = launch.facts.grid[0]
-    for trace in launch.traces:
+    for trace in _writes(recording):
         x, y, _ = trace.block
-        if trace.space == "global" and trace.op == "st" and x + across * y < blocks:
+        if x + across * y < blocks:
             yield launch, trace
 
 
-def _stored(
+def _rows_and_columns(j: Judged, tile: tuple[int, int], lanes: int) -> tuple[set[int], set[int]]:
+    """Rows, and columns, of C that the first threads of block (0, 0, 0) store to. tile: of a block."""
+    rows: set[int] = set()
+    columns: set[int] = set()
+    for launch, trace in _writes_of(j.recording, 1):
+        some = _written(trace, launch, (1, 1), tile, lanes)
+        rows.update(some[0].tolist())
+        columns.update(some[1].tolist())
+    return rows, columns
+
+
+def _written(
     trace: Trace, launch: RecordedLaunch, unit: tuple[int, int], tile: tuple[int, int] | None = None, lanes: int = -1
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and columns, in units of so many elements, of what the first lanes of a block store in a row-major C.
+    """Rows and columns, in units of so many elements, of what the first threads of a block store in a row-major C.
 
     tile: of a block; None: the unit. C is as wide as the grid's tiles.
     """
-    elements = (trace.addresses[: None if lanes < 0 else lanes] - trace.base) // 4
+    first = slice(None if lanes < 0 else lanes)
+    active = None if trace.active is None else trace.active[first]
+    elements = trial.elements(replace(trace, addresses=trace.addresses[first], active=active))
     width = launch.facts.grid[0] * (tile or unit)[1]
     return elements // width // unit[0], elements % width // unit[1]
 
@@ -543,9 +560,10 @@ def _ratio(j: Judged, quantity: str, space: str, op: str) -> float:
 
 
 def _fmas(j: Judged) -> float:
-    """Warp instructions that add a product to a sum, of float or of double."""
+    """Warp instructions that add a product to a sum, of float or of double; where there are none, those that multiply
+    floats."""
     opcodes = ("fma.rn",) if j.recording.level == "ptx" else ("FFMA", *DOUBLES)
-    return max(1, sum(j.recording.instructions(opcode) for opcode in opcodes))
+    return sum(map(j.recording.instructions, opcodes)) or max(1, j.recording.instructions("FMUL"))
 
 
 DOUBLES = ("DFMA", "DADD")  # a product of floats that is added to a double takes DADD

@@ -1,0 +1,64 @@
+"""Numbers to reach, and what is said where they are missed."""
+
+import pytest
+
+from helpers import exercises
+
+STORE_OF_STRIP = "C[(tile_row + y * TM + i) * N + tile_col + x] = sums[i];"
+STORE_OF_FLAT = "C[row * N + col] = alpha * acc + (beta == 0.0f ? 0.0f : beta * C[row * N + col]);"
+COUNTED = "last = atomicAdd(arrived, 1) == gridDim.x - 1;\n"
+
+
+def changed(name, *changes):
+    source = exercises.get(name).solved
+    for before, after in changes:
+        assert before in source
+        source = source.replace(before, after)
+    return exercises.get(name), source
+
+
+@pytest.mark.parametrize(
+    ("name", "store", "atomic"),
+    [
+        ("scale", "B[index] = c * A[index];", "atomicExch(&B[index], c * A[index]);"),
+        ("strip", STORE_OF_STRIP, STORE_OF_STRIP.replace("C[", "atomicExch(&C[").replace("] = sums[i]", "], sums[i])")),
+        ("flat_block", STORE_OF_FLAT, STORE_OF_FLAT.replace("C[", "atomicExch(&C[", 1)
+         .replace("] =", "],", 1).replace(";", ");")),
+    ],
+)  # fmt: skip
+def test_atomic_exchange_is_a_store(name, store, atomic):
+    exercise, source = changed(name, (store, atomic))
+    assert exercise.check(source).passed
+
+
+@pytest.mark.parametrize(
+    ("name", "store", "odd"), [("strip", f"for (int i = 0; i < TM; ++i) {STORE_OF_STRIP}", "y"),
+                               ("flat_block", STORE_OF_FLAT, "x")],
+)  # fmt: skip
+def test_stores_of_idle_lanes_are_not_counted(name, store, odd):
+    other = store.replace("] = ", "] = 0.0f + ", 1)
+    exercise, source = changed(name, (store, f"if ({odd} % 2) {{ {store} }} else {{ {other} }}"))
+    assert exercise.check(source).passed
+
+
+def test_product_and_sum_in_two_instructions_are_counted_as_one():
+    exercise, source = changed(
+        "strip", ("sums[i] += As[y * TM + i][k] * b;", "sums[i] = __fadd_rn(sums[i], __fmul_rn(As[y * TM + i][k], b));")
+    )
+    assert "0.50 shared loads per FMA: done" in exercise.check(source).sentence
+
+
+def test_factor_in_a_register_is_not_read_from_memory_each_time():
+    exercise, source = changed("two_tiles", ("float acc[2] = {};", """float acc[2] = {};
+    for (int k = 0; k < K; ++k) {
+        const float a = row < M ? A[row * K + k] : 0.0f;
+        for (int half = 0; half < 2; ++half) acc[half] += col + half * T < N ? a * B[k * N + col + half * T] : 0.0f;
+    }"""), ("k0 < K;", "k0 < 0;"))  # fmt: skip
+    assert exercise.check(source).sentence.endswith("\nWhy: No thread reads shared memory.")
+
+
+def test_fence_behind_the_count_counts_though_a_reset_follows():
+    exercise, source = changed("last_block", ("*arrived = 0;", "atomicExch(arrived, 0u);"))
+    assert exercise.check(source).passed
+    exercise, source = changed("last_block", (f"{COUNTED}        __threadfence();", COUNTED))
+    assert "no fence lies between the count and the loads" in exercise.check(source).sentence
