@@ -161,15 +161,15 @@ UNITS = {  # how many times a time is what it should be in milliseconds
     1e3: "That is in microseconds; the function returns milliseconds.",
     1e6: "That is 10⁶ times too large: an amount divided by 10⁹ per second is in nanoseconds. The function returns "
     "milliseconds.",
-    1e12: "The factor of 10⁶ goes the other way: 10⁹ per second are 10⁶ per millisecond, so divide by 10⁶.",
+    1e12: "That is 10¹² times too large: 10⁹ per second are 10⁶ per millisecond, so divide by 10⁶ once.",
     1e-6: "That is 10⁶ times too small. To get milliseconds from seconds you multiply by 1000.",
 }
 ONE_OPERATION = "Each product is also added: 2 operations, not one."
-FLOATS, NOT_C = "You counted floats. Each has 4 bytes.", "C is written, too: M · N floats more."
+FLOATS, NOT_C = "That is the number of floats. Each has 4 bytes.", "C is written, too: M · N floats more."
 OLD_C, C_ALONE = "C = A · B does not read the old C: it moves once.", "A and B have to be read."
-FOR_EACH_PRODUCT = "You read two floats for every product. The least is to move each element of the matrices once."
+FOR_EACH_PRODUCT = "That is two floats for every product. The least is to move each element of the matrices once."
 NO_BYTES, NO_OPERATIONS = "How long do the bytes take?", "How long do the operations take?"
-ONE_GPU = f"Your function knows the {_GPU.short} only: take peak and bandwidth from gpu."
+ONE_GPU = "The time is the same for every GPU: take peak and bandwidth from gpu."
 MISTAKES: tuple[tuple[Version, str], ...] = tuple(
     (WRITTEN.replace(name, *changes), because)
     for name, changes, because in (
@@ -231,7 +231,7 @@ OPERATIONS = Limit(
         ("The operations lack the factor K: each element takes K products.", lambda M, N, K: 2 * M * N),
         ("C has M · N elements, not M + N.", lambda M, N, K: (M + N) * K),
         ("C has M · N elements, not M + N.", lambda M, N, K: 2 * (M + N) * K),
-        ("Each product is 2 operations, and you count 8: operations are no bytes.", lambda M, N, K: 8 * M * N * K),
+        ("Each product is 2 operations, and you count 8.", lambda M, N, K: 8 * M * N * K),
         ("Each product is 2 operations, and you count 4: a factor of 2 too many.", lambda M, N, K: 4 * M * N * K),
         ("The first product is added, too, to 0: K additions for each element.", lambda M, N, K: M * N * (2 * K - 1)),
         ("The matrices need not be square: M · N · K, not M³.", lambda M, N, K: 2 * M**3),
@@ -250,19 +250,20 @@ BYTES = Limit(
         (OLD_C, lambda M, N, K: 4 * (M * K + K * N + 2 * M * N)),
         (C_ALONE, lambda M, N, K: 4 * M * N),
         (FOR_EACH_PRODUCT, lambda M, N, K: 4 * (2 * M * N * K + M * N)),
-        ("The 4 multiplies the floats of A alone: brackets round the sum are missing.",
+        ("The 4 multiplies the floats of A alone: it belongs to the sum of all three.",
          lambda M, N, K: 4 * M * K + K * N + M * N),
-        ("A has M · K floats, not M · N, and brackets round the sum are missing.",
+        ("That is 5 · M · N + K · N bytes: A has M · K floats, B K · N and C M · N, of 4 bytes each.",
          lambda M, N, K: 4 * M * N + K * N + M * N),
-        ("A has M · K floats, not M · N.", lambda M, N, K: 4 * (M * N + K * N + M * N)),
-        ("You counted floats, and those of A as M · N: it has M · K.", lambda M, N, K: M * N + K * N + M * N),
-        ("B has K · N floats, not K · M.", lambda M, N, K: 4 * (M * K + K * M + M * N)),
+        ("That is 4 · (2 · M · N + K · N) bytes: A has M · K floats.", lambda M, N, K: 4 * (M * N + K * N + M * N)),
+        ("That is 2 · M · N + K · N bytes: A has M · K floats, and each float 4 bytes.",
+         lambda M, N, K: M * N + K * N + M * N),
+        ("That is 4 · (2 · M · K + M · N) bytes: B has K · N floats.", lambda M, N, K: 4 * (M * K + K * M + M * N)),
         ("A matrix of M rows and K columns has M · K floats, not M + K.", lambda M, N, K: M + N + K),
         ("A matrix of M rows and K columns has M · K floats, not M + K.", lambda M, N, K: 4 * (M + N + K)),
         ("A matrix of M rows and K columns has M · K floats, not M + K.", lambda M, N, K: 8 * (M + N + K)),
-        ("A float has 4 bytes, not 8.", lambda M, N, K: 8 * (M * K + K * N + M * N)),
-        ("A float has 4 bytes. 32 are its bits.", lambda M, N, K: 32 * (M * K + K * N + M * N)),
-        ("A float has 4 bytes, not 2.", lambda M, N, K: 2 * (M * K + K * N + M * N)),
+        ("That is twice the bytes: a float has 4, and moves once.", lambda M, N, K: 8 * (M * K + K * N + M * N)),
+        ("That is 8 times the bytes: a float has 4. 32 are its bits.", lambda M, N, K: 32 * (M * K + K * N + M * N)),
+        ("That is half of the bytes: a float has 4.", lambda M, N, K: 2 * (M * K + K * N + M * N)),
         ("Three matrices move, and none has M · N · K floats.", lambda M, N, K: 4 * M * N * K),
     ),
     NO_BYTES,
@@ -303,8 +304,8 @@ def _judged_alone(limit: Limit, times: Sequence[float]) -> tuple[float | None, s
     if not any(times):
         return 1.0, limit.missing
     if all(math.isinf(time) for time in times):
-        other = (BYTES if limit is OPERATIONS else OPERATIONS).what
-        return 1.0, f"The faster, the longer the {other} take. An amount divided by a speed is a time."
+        other = "bandwidth" if limit is OPERATIONS else "peak"
+        return 1.0, f"With a {other} without end your time has no end, either. An amount divided by a speed is a time."
     for unit in (1.0, *UNITS):
         for why, count in (("", limit.right), *limit.counts):
             due = [unit * count(*shape) / limit.speed / 1e6 for shape in PROBED]
@@ -362,16 +363,16 @@ BECAUSE_SMALLEST = (
 SMALLEST_SLIPS = (
     Slip(SMALLEST - 1, f"n / 6 is still a little less than {RIDGE:.2f} there."),
     *(
-        Slip(ridge, "That is the intensity at which the roof bends. Which n has this intensity?")
+        Slip(ridge, "That is about the intensity at which the roof bends. Which n has this intensity?")
         for ridge in (math.ceil(RIDGE), round(RIDGE, 1), round(RIDGE, 2))
     ),
-    Slip(math.ceil(4 * RIDGE), "A and B are read, and C is written, too: three matrices, not two."),
-    Slip(math.ceil(1.5 * RIDGE), "You counted floats. Each has 4 bytes."),
+    Slip(math.ceil(4 * RIDGE), "That would be with two matrices: A and B are read, and C is written."),
+    Slip(math.ceil(1.5 * RIDGE), "That would be with floats in place of bytes. Each float has 4."),
     *(
-        Slip(rounded(12 * RIDGE), "Each step is a multiplication and an addition: 2·n³ operations.")
+        Slip(rounded(12 * RIDGE), "That would be with n³ operations: each step is a multiplication and an addition.")
         for rounded in (math.ceil, math.floor)
     ),
-    Slip(math.ceil(8 * RIDGE), "C is written, and the old one is not read: three matrices move, not four."),
+    Slip(math.ceil(8 * RIDGE), "That would be with four matrices: C is written, and the old one is not read."),
 )
 
 SMALLEST_SQUARE = ValueExercise(

@@ -110,7 +110,7 @@ WRITTEN = Version(
 )
 _ROUNDED = "math.ceil(registers * 32 / 256) * 256"
 _LIMITS = "by_warps, by_registers, by_shared, gpu.blocks_per_sm"
-_ONE_GPU = f"Your function knows the {H200.short} only: take what the SM has from gpu, then it holds for others, too."
+_ONE_GPU = f"A number is that of the {H200.short}: take what an SM has from gpu, then the function holds for others."
 MISTAKES: tuple[tuple[Version, str], ...] = tuple(
     (WRITTEN.replace(name, *changes), because)
     for name, changes, because in (

@@ -65,7 +65,8 @@ def predict_small() -> Prediction:
     reasons = (
         "A thread reads an eighth of the floats per FMA at every size. But how many tiles of 128 × 128 has C?",
         f"That is a smaller gain, as where some of the SMs wait for the last blocks. Here {sms - few} SMs have none.",
-        f"That needs as many SMs at work as in shared_memory. It has {several} blocks here, and block_tile_2d {few}.",
+        f"An SM would then have to be {several // few} times as fast with block_tile_2d: it has {few} blocks here, and "
+        f"shared_memory {several}.",
         f"C has {few} tiles of 128 × 128, so {few} of {sms} SMs have a block; shared_memory has {several} blocks.",
     )
     return predict(
@@ -156,10 +157,10 @@ def _judge_tiles(params: Any) -> Verdict:
     kernel = get(LADDER_KERNEL, **params)
     loads = shared_loads_per_fma(kernel.params["TM"], kernel.params["TN"])
     compiled = compile_kernel(kernel.source, kernel.entry)
-    fraction = occupancy(H200, kernel.threads, compiled.registers, compiled.shared_bytes).fraction
+    fitting = occupancy(H200, kernel.threads, compiled.registers, compiled.shared_bytes)
     text = (
         f"{loads:.2f} floats per FMA (at most {MOST_LOADS:g}); {compiled.registers} registers, {kernel.threads} "
-        f"threads per block: {100 * fraction:.0f} % occupancy on an H200 (at least {100 * LEAST_OCCUPANCY:.0f} %)"
+        f"threads per block: {100 * fitting.fraction:.0f} % occupancy on an H200 (at least {100 * LEAST_OCCUPANCY:.0f} %)"
     )
     if compiled.local_bytes:
         return Verdict(
@@ -170,8 +171,8 @@ def _judge_tiles(params: Any) -> Verdict:
         square = shared_loads_per_fma(*[math.isqrt(TM * TN)] * 2) <= MOST_LOADS
         how = "A squarer patch of as many sums" if square else "A larger patch"
         return Verdict(False, f"{text}. {how} uses each loaded element more often.")
-    if fraction < LEAST_OCCUPANCY:
-        return Verdict(False, f"{text}. The patch takes so many registers that few warps fit on the SM.")
+    if fitting.fraction < LEAST_OCCUPANCY:
+        return Verdict(False, f"{text}. {goals.what_fits(fitting)}.")
     return Verdict(True, f"{text}: done.")
 
 
@@ -192,7 +193,7 @@ PATCH_SIZE = ValueExercise(
     wrong=(
         WrongValue({"BM": 64, "BN": 64, "BK": 8, "TM": 8, "TN": 4}, "0.38 floats per FMA"),
         WrongValue({"BM": 32, "BN": 32, "BK": 8, "TM": 2, "TN": 2}, "1.00 floats per FMA"),
-        WrongValue({"BM": 128, "BN": 128, "BK": 8, "TM": 16, "TN": 8}, "few warps fit on the SM"),
+        WrongValue({"BM": 128, "BN": 128, "BK": 8, "TM": 16, "TN": 8}, "registers, so 1\u00a0block of 4\u00a0warps fit"),
         WrongValue({"BM": 100, "BN": 128, "BK": 8, "TM": 8, "TN": 8}, "BM must be a multiple of TM"),
         WrongValue({"BM": 256, "BN": 256, "BK": 8, "TM": 4, "TN": 4}, "must be at most 1024"),
         WrongValue({"BM": 128, "BN": 128, "BK": 8, "TM": 8, "WN": 8}, "has no parameter WN"),

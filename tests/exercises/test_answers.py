@@ -30,6 +30,7 @@ def test_known_slip_is_explained_without_giving_the_answer():
 def test_another_wrong_number_learns_its_direction_only():
     assert check_number(20, 9).sentence == "20: not yet, it is less than that."
     assert check_number(2, 9).sentence == "2: not yet, it is more than that."
+    assert check_number(float("inf"), 9).sentence == "inf: not yet, it is less than that."
 
 
 @pytest.mark.parametrize(("answer", "said"), [(2**29, "536 870 912"), (2.0**29, "536 870 912"), (2.5, "2.5")])
@@ -37,7 +38,7 @@ def test_a_whole_number_is_repeated_with_all_its_digits(answer, said):
     assert check_number(answer, answer).sentence.replace("\u202f", " ") == f"{said}: right."
 
 
-@pytest.mark.parametrize("answer", ["9", True, [9]])
+@pytest.mark.parametrize("answer", ["9", True, [9], float("nan")])
 def test_what_is_no_number_is_said_to_be_none(answer):
     assert "is not a number" in check_number(answer, 9).sentence
 

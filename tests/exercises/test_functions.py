@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from helpers.exercises import n05, n07
@@ -87,3 +88,13 @@ def test_only_mistakes_that_show_in_the_given_case_are_named():
     cases = [functions.Case((6, 2), 3, "6 and 2", "3"), functions.Case((6, 0), 0, "6 and 0", "0")]
     said = functions.judged(lambda a, b: 2 * a / b, cases, mistakes, "Right.").sentence
     assert "twice as much" in said and "b may be 0." not in said
+
+
+def test_a_whole_number_of_numpy_is_a_number():
+    right = n05.MOST_REGISTERS.solved
+    assert n05.MOST_REGISTERS.check(lambda *arguments: np.int64(right(*arguments))).passed
+
+
+def test_what_is_printed_is_not_called_the_answer():
+    printing = Version("written", f"{TRADE}    print('warps', warps)")
+    assert n05.MOST_REGISTERS.check(printing).sentence.startswith("Your function prints and returns None")

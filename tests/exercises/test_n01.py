@@ -26,7 +26,7 @@ def test_wrong_least_time_is_named_with_shape_and_both_numbers():
     wrong = n01.LEAST_TIME.solved.replace("floats", ("4 * (", "("))
     sentence = n01.LEAST_TIME.check(wrong).sentence
     assert sentence.startswith("M, N, K = 4096, 1, 4096 on the H200: the least time is 0.0139")
-    assert sentence.endswith("returns 0.00349696.\nWhy: You counted floats. Each has 4 bytes.")
+    assert sentence.endswith("returns 0.00349696.\nWhy: That is the number of floats. Each has 4 bytes.")
     assert "The operations take 0.0005015 ms, the bytes 0.01399 ms." in n01.LEAST_TIME.check(lambda *_: 1.0).sentence
 
 
@@ -49,12 +49,21 @@ def test_the_ridge_is_crossed_between_83_and_84():
             ["The time of the operations: that is in seconds", n01.FLOATS],
         ),
         ([("N * K /", "N * (K + 1) /")], ["The time of the operations is wrong; that of the bytes is right."]),
-        ([("4 * (", "32 * (")], ["A float has 4 bytes. 32 are its bits."]),
+        ([("4 * (", "32 * (")], ["a float has 4. 32 are its bits."]),
         ([("2 * M * N * K", "M * N * (2 * K - 1)")], ["The first product is added, too"]),
         ([("gflops / 1e6", "gflops / 10 ^ 6"), ("per_s / 1e6", "per_s / 10 ^ 6")], ["^ is no power in Python"]),
-        ([("return max(arithmetic, memory)", "return round(max(arithmetic, memory), 2)")], ["rounds to 2 digits"]),
-        ([("/ gpu.mem", "* gpu.mem")], ["The faster, the longer the bytes take"]),
+        (
+            [("return max(arithmetic, memory)", "return round(max(arithmetic, memory), 2)")],
+            ["the right ones rounded to 2 digits"],
+        ),
+        ([("/ gpu.mem", "* gpu.mem")], ["With a bandwidth without end your time has no end"]),
         ([("gpu.peak_fp32_gflops", "66900"), ("gpu.memory_gb_per_s", "4800")], [n01.ONE_GPU]),
+        ([(" / gpu.peak_fp32_gflops", ""), (" / gpu.memory_gb_per_s", "")], ["The time is the same for every GPU"]),
+        (
+            [("M * K + K * N + M * N", "K * N + 2 * M * N")],
+            ["That is 4 · (2 · M · N + K · N) bytes: A has M · K floats"],
+        ),
+        ([("/ gpu.peak_fp32_gflops", "* gpu.memory_gb_per_s")], ["With a bandwidth without end your time has no end"]),
         ([("max(arithmetic, memory)", "(arithmetic + memory) / 2")], []),
     ],
 )

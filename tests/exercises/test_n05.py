@@ -181,7 +181,7 @@ def test_a_slip_in_a_function_is_named(exercise, changes, reason):
 
 def test_a_limit_in_parts_of_blocks_is_to_be_rounded_down():
     parts = BLOCKS_THAT_FIT.solved.replace("parts", ("gpu.shared_bytes_per_sm //", "gpu.shared_bytes_per_sm /"))
-    assert "\nWhy: Rounded down, your answers are right: divide with //" in BLOCKS_THAT_FIT.check(parts).sentence
+    assert "\nWhy: Rounded down, all your answers are right." in BLOCKS_THAT_FIT.check(parts).sentence
 
 
 def test_room_that_the_goal_allows_is_no_waste():

@@ -20,3 +20,11 @@ def test_caption_counts_the_reads_of_the_floats_that_are_read():
     hunt = n06.OUTER_PRODUCT
     caption = hunt.show(hunt.starter).caption.replace("\u00a0", " ")
     assert caption.endswith("of B's 256 floats 88 are read, each 23.3 times on average.")
+
+
+def test_limit_that_leaves_few_warps_is_the_one_that_is_named():
+    deep = {"BM": 128, "BN": 32, "BK": 64, "TM": 8, "TN": 8}
+    sentence = n06.PATCH_SIZE.check(deep).sentence
+    assert sentence.replace("\u202f", " ").endswith(
+        "A block takes 41 984 of the 233 472 bytes of shared memory, so 5\u00a0blocks of 2\u00a0warps fit."
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import numbers
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
@@ -91,7 +92,7 @@ def judged(
         answers = answers_of(function, cases)
     if all(answer is None for answer in answers):
         if printed.getvalue():
-            return Verdict(False, "Your function prints its answer and returns None: write return in place of print.")
+            return Verdict(False, "Your function prints and returns None: it must return its answer, by return.")
         if _computes(function):
             return Verdict(False, "Your function computes something and returns None: the return with it is missing.")
         return Verdict(None, "Your function returns None. Write its body; it ends with return and the answer.")
@@ -111,7 +112,7 @@ def judged(
                 or _in_parts(answers, cases)
             )
             because = "".join(f"\nWhy: {why}" for why in known) or f" {case.help}".rstrip()
-            does = f"returns {answer:.6g}" if _is_number(answer) else "ends with a division by zero"
+            does = f"returns {float(answer):.6g}" if _is_number(answer) else "ends with a division by zero"
             return Verdict(False, f"{case.words}: {case.right}, and your function {does}.{because}")
     return Verdict(True, right)
 
@@ -136,7 +137,7 @@ def _rounded(answers: Sequence[Any], cases: Sequence[Case]) -> tuple[str, ...]:
     for digits in range(5):
         if all(_same(answer, round(case.expected, digits)) for answer, case in zip(answers, cases, strict=True)):
             figures = f"{digits} digit{'' if digits == 1 else 's'}" if digits else "whole numbers"
-            return (f"Your function rounds to {figures}. Return the number as it is.",)
+            return (f"Your answers are the right ones rounded to {figures}. Return the number as it is.",)
     return ()
 
 
@@ -145,7 +146,7 @@ def _in_parts(answers: Sequence[Any], cases: Sequence[Case]) -> tuple[str, ...]:
     if all(
         _is_number(answer) and math.floor(answer) == case.expected for answer, case in zip(answers, cases, strict=True)
     ):
-        return ("Rounded down, your answers are right: divide with // where only whole ones count.",)
+        return ("Rounded down, all your answers are right.",)
     return ()
 
 
@@ -212,7 +213,7 @@ def _answer(function: Callable[..., Any], case: Case) -> Any:
 
 
 def _is_number(answer: Any) -> bool:
-    return isinstance(answer, (int, float)) and not isinstance(answer, bool)
+    return isinstance(answer, numbers.Real) and not isinstance(answer, bool)
 
 
 def _same(answer: Any, expected: Any) -> bool:

@@ -259,18 +259,7 @@ def occupied(at_least: float) -> Goal:
     def explain(j: Judged) -> str:
         fitting = _fitting(j)
         needed = -(-int(at_least * fitting.max_warps) // fitting.warps_per_block)
-        takes = {
-            "shared": f"a block takes {theme.thousands(fitting.shared_bytes_per_block)} of the "
-            f"{theme.thousands(DEVICE.shared_bytes_per_sm)} bytes of shared memory",
-            "registers": f"a warp takes {theme.thousands(fitting.registers_per_warp)} of the "
-            f"{theme.thousands(DEVICE.registers_per_sm)} registers",
-            "warps": f"a block takes {fitting.warps_per_block} of the {fitting.max_warps} warps",
-            "blocks": f"the SM has {DEVICE.blocks_per_sm} block slots",
-        }[fitting.limiters[0]]
-        return (
-            f"{takes[:1].upper()}{takes[1:]}, so {theme.plural(fitting.blocks, 'block')} of "
-            f"{theme.plural(fitting.warps_per_block, 'warp')} fit, and {needed} are needed."
-        )
+        return f"{what_fits(fitting)}, and {needed} are needed."
 
     return Goal(
         f"occupancy on an {DEVICE.short}", lambda j: _fitting(j).fraction, at_least, at_least=True, percent=True,
@@ -572,6 +561,20 @@ DOUBLES = ("DFMA", "DADD")  # a product of floats that is added to a double take
 def in_double(j: Judged) -> bool:
     """Whether a kernel adds in double, 64 bits each."""
     return any(j.recording.instructions(opcode) for opcode in DOUBLES)
+
+
+def what_fits(fitting: Occupancy) -> str:
+    """'A block takes 33 792 of the 233 472 bytes of shared memory, so 6 blocks of 2 warps fit', on an SM of DEVICE"""
+    takes = {
+        "shared": f"A block takes {theme.thousands(fitting.shared_bytes_per_block)} of the "
+        f"{theme.thousands(DEVICE.shared_bytes_per_sm)} bytes of shared memory",
+        "registers": f"A warp takes {theme.thousands(fitting.registers_per_warp)} of the "
+        f"{theme.thousands(DEVICE.registers_per_sm)} registers",
+        "warps": f"A block takes {fitting.warps_per_block} of the {fitting.max_warps} warps",
+        "blocks": f"The SM has {DEVICE.blocks_per_sm} block slots",
+    }[fitting.limiters[0]]
+    blocks, warps = theme.plural(fitting.blocks, "block"), theme.plural(fitting.warps_per_block, "warp")
+    return f"{takes}, so {blocks} of {warps} fit"
 
 
 def _fitting(j: Judged) -> Occupancy:

@@ -85,13 +85,16 @@ def active_lanes(threads: int) -> list[np.ndarray]:
 LINEAR_ID = _x + _bx * (_y + _by * _z)
 BECAUSE_ID = f"{_x} + {_bx} · ({_y} + {_by} · {_z}) = {LINEAR_ID}: warp {LINEAR_ID // WARP}, lane {LINEAR_ID % WARP}."
 ID_SLIPS = (
-    Slip(_z + _bz * (_y + _by * _x), "You began with z. Neighbours in the line differ in x."),
+    Slip(_z + _bz * (_y + _by * _x), "That would be with z first. Neighbours in the line differ in x."),
     Slip(_x + _bx * _y + _by * _z, "A step along z passes whole layers of bx · by threads, not by."),
     Slip(_x + _bx * _y, "Which layer is z = 1? There are as many threads before it as layer 0 holds."),
-    Slip(_x + _by * (_y + _bx * _z), "bx and by have traded places: one row of the block holds bx threads."),
+    Slip(
+        _x + _by * (_y + _bx * _z),
+        "That would be with by for bx, and bx for by: one row of the block holds bx threads.",
+    ),
     Slip(_x + _bx * _y + _z, "z = 1 is not one thread further, but a whole layer of bx · by threads."),
     Slip(_x + _bx * (_y + _z), "z = 1 is not one row further, but a whole layer of by rows."),
-    Slip(_x + _y + _z, "The three are added as they are. A step along y passes bx threads, one along z a whole layer."),
+    Slip(_x + _y + _z, "That is their sum. A step along y passes bx threads, one along z a whole layer."),
     Slip(
         _x + _bx * _by * _z,
         f"That is {_x} + {_bx} · {_by} · {_z}. A step along y passes bx threads, one along z bx · by.",
@@ -182,7 +185,7 @@ def _dims(launch: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
 def _cover(block: Sequence[int], grid: Sequence[int]) -> ThreadMap:
     block, grid = ((*sizes, 1, 1)[:3] for sizes in (block, grid))
     if int(np.prod(grid)) > MOST_BLOCKS:
-        raise ValueError(f"A grid of {grid} is far more than C of {COVERED[0]} × {COVERED[1]} needs.")
+        raise ValueError(f"A grid of {grid} has more blocks than C of {COVERED[0]} × {COVERED[1]} has elements.")
     launch = get(NAIVE).launch(*COVERED, thread_map.DEPTH)
     try:
         return map_of(replace(launch, block=block, grid=grid))
@@ -208,7 +211,7 @@ WHOLE_LAUNCH = ValueExercise(
         WrongValue({"block": (64, 64), "grid": (2, 1)}, "4096 threads is more than the 1024"),
         WrongValue({"block": 32, "grid": (3, 5)}, "The block is 32; expected (x, y)"),
         WrongValue({"block": (32, 8), "grid": (3, 0)}, "at least 1"),
-        WrongValue({"block": (1, 1), "grid": (960, 40)}, "is far more than C of 96 × 40 needs"),
+        WrongValue({"block": (1, 1), "grid": (960, 40)}, "has more blocks than C of 96 × 40 has elements"),
     ),
     picture=_picture_of_launch,
 )
