@@ -30,8 +30,8 @@ def test_every_right_kernel_passes(kernel):
 @pytest.mark.parametrize(
     ("kernel", "sentence"),
     [
-        (RIGHT.replace("c * A", "c + A"), "Why: That is A + c in every element"),
-        (RIGHT.replace("c * A", "A"), "Why: B holds A as it is"),
+        (RIGHT.replace("c * A", "c + A"), "“That is A + c in every element"),
+        (RIGHT.replace("c * A", "A"), "“B holds A as it is"),
         (RIGHT.replace("<", "<="), "index 40 of A"),
         (RIGHT.replace("const int", "const it"), 'identifier "it" is undefined'),
     ],
