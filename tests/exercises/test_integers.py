@@ -18,14 +18,59 @@ def test_an_expression_has_the_value_that_it_has_in_c(text, value):
     assert integers.value(text, NAMES) == value
 
 
-@pytest.mark.parametrize("text", ["A[3]", "f(N)", "N +", "unknown", "N / 0", "(N - 6) / 2", "(N - 6) % 2", "N - 6 < 3"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A[3]",
+        "f(N)",
+        "N +",
+        "unknown",
+        "N / 0",
+        "N & 1 == 1",
+        "!N == 1",
+        "N << 30",
+        "(N - 6) / 2",
+        "(N - 6) % 2",
+        "N - 6 < 3",
+    ],
+)
 def test_what_is_more_than_whole_numbers_has_no_value(text):
     assert integers.value(text, NAMES) is None
 
 
 def test_a_negative_number_is_known_where_it_is_signed():
     values = integers.names_in("int low = N - 6; unsigned high = N - 6; bool out = low < 0;", NAMES)
-    assert values["low"] == -1 and values["out"] and "high" not in values
+    assert values["low"] == -1 and values["out"] and values["high"] == 2**32 - 1
+
+
+def test_what_is_made_of_threadIdx_is_unsigned():
+    assert integers.value("threadIdx.x - 38", NAMES) == 2**32 - 1
+    assert integers.value("(threadIdx.x - 38) / 2 > N", NAMES) and not integers.value(
+        "low < blockIdx.x", {**NAMES, "low": -1}
+    )
+    values = integers.names_in("int left = threadIdx.x - 38; long far = threadIdx.x - 38; int half = 0.5f * N;", NAMES)
+    assert values["left"] == -1 and values["far"] == 2**32 - 1 and "half" not in values
+
+
+def test_comparisons_are_counted_as_0_and_1():
+    values = {"x": np.arange(3), "y": np.arange(3)}
+    assert integers.value("(x > 0) + (y > 1)", values).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["int i = 0; a[i++] = 1;", "int i = 2; if (N) f(); else i = 5;", "int i = 0; for (; i < N; ++i) {}",
+     "int i = 1; for (int k = 0; k < N; ++k, i += 2) {}", "for (int k = 0, i = 4; k < N; ++k) {}",
+     "int i = 1; { float i = 2; }", "#define i N + 1\n", "int i = 3; auto f = [&](int i) { return i; };",
+     "for (long i = 0; i < N; ++i) {}"],
+)  # fmt: skip
+def test_what_may_be_another_number_elsewhere_is_not_known(source):
+    assert "i" not in integers.names_in(source, NAMES)
+
+
+@pytest.mark.parametrize("source", ["N /= 2;", "{ const int N = 8; }"])
+def test_a_given_number_that_is_set_again_is_not_known(source):
+    assert "N" not in integers.names_in(source, NAMES)
 
 
 def test_variables_have_their_first_values_in_any_order():

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from gpusim.devices import unravel
-from helpers.exercises.framework import integers
+from helpers.exercises.framework import integers, text_slips
 from helpers.exercises.framework.judge import Examination
 from helpers.exercises.framework.problems import Problem
 from helpers.exercises.framework.trial import Outcome
 
 SUBSCRIPTS = r"((?:\[(?:[^][]|\[[^][]*\])*\])+)"  # with brackets in them, one level deep
 PART = re.compile(r"\[((?:[^][]|\[[^][]*\])*)\]")
+_TYPE = r"\b(?:float[24]?|double|int|unsigned|short|char|bool|u?int\d+_t|(?:__)?half2?|__nv_bfloat16)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +34,7 @@ class Facts:
     @cached_property
     def lines(self) -> list[str]:
         """The lines of the source without their comments."""
-        return [line.split("//")[0] for line in self.source.splitlines()]
+        return text_slips.without_comments(self.source).split("\n")
 
     @property
     def text(self) -> str:
@@ -59,7 +60,12 @@ class Facts:
 
         first_round: with what the variables of loops are at first.
         """
-        given = {name: arg.item() for name, arg in self.parameters.items() if isinstance(arg, np.number)}
+        types = {parameter.name: parameter.type for parameter in self.examination.kernel.compiled.parameters}
+        given = {
+            name: np.uint32(arg) if re.search("unsigned|uint", types[name]) else arg.item()
+            for name, arg in self.parameters.items()
+            if isinstance(arg, np.number)
+        }
         for name, index in (("blockIdx", block), ("threadIdx", thread)):
             given |= {f"{name}.{axis}": number for axis, number in zip("xyz", index, strict=True)}
         for name, sizes in (("blockDim", self.setup.block), ("gridDim", self.setup.grid)):
@@ -82,11 +88,9 @@ class Facts:
         return [tuple(PART.findall(indices)) for indices in written]
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """The sizes with which an array is declared in the kernel, () if it is not, or if they are not known."""
-        declared = re.search(
-            rf"\b(?:float|double|int|half|__half|float4)\s+(?:[^;()]*,\s*)?{name}\s*{SUBSCRIPTS}\s*[;=,]", self.text
-        )
-        if declared is None:
+        """The sizes with which an array is declared, () if it is not, or twice, or if they are not known."""
+        declared = re.findall(rf"{_TYPE}\s+(?:[^;(){{}}]*,\s*)?{name}\s*{SUBSCRIPTS}\s*[;=,){{]", self.text)
+        if len(set(declared)) != 1:
             return ()
-        sizes = [integers.value(size, self.values((0, 0, 0), (0, 0, 0))) for size in PART.findall(declared[1])]
+        sizes = [integers.value(size, self.values((0, 0, 0), (0, 0, 0))) for size in PART.findall(declared[0])]
         return () if None in sizes else tuple(sizes)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,27 +17,43 @@ Values = Mapping[str, Any]  # name -> a number, or an array of one number for ea
 
 _BINARY = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.BitXor: operator.xor,
-    ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.LShift: operator.lshift,
+    ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.LShift: operator.lshift, ast.RShift: operator.rshift,
+    ast.Div: operator.floordiv, ast.Mod: operator.mod,
 }  # fmt: skip
+_NOT_OF_NEGATIVE = (ast.Div, ast.Mod, ast.RShift, ast.LShift)  # C rounds to 0, or leaves open what becomes of it
+_BITWISE = (ast.BitAnd, ast.BitXor, ast.BitOr)
 _COMPARED = {
     ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
 }  # fmt: skip
 _WORDS = (("&&", " and "), ("||", " or "))
-_NOT = re.compile(r"!(?!=)")
+_NOT = re.compile(r"!(?!=)\s*")
 _FLOAT = re.compile(r"\b(\d+\.\d*|\.\d+)[fF]\b")
-_DECLARED = re.compile(r"\b(unsigned(?:\s+int)?|int|size_t|auto|long|bool)\s+(\w+\s*=[^;]*)(?=;)")
-_SET_AGAIN = re.compile(r"(?:^|[;{}()])\s*(?:\+\+|--)?(\w+)\s*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)", re.MULTILINE)
-_LOOP_VARIABLE = re.compile(r"\bfor\s*\(\s*(?:const\s+|unsigned\s+)*(?:int|size_t|unsigned|auto)\s+(\w+)")
+_DECLARED = re.compile(r"\b(unsigned(?:\s+int)?|int|size_t|auto|long|bool)\s+(\w+\s*=[^;{}]*)(?=[;{}]|$)")
+_SET_AGAIN = re.compile(
+    r"(?<![\w.>])(?:(?:\+\+|--)\s*(?=\w)|(?=\w+\s*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)))([A-Za-z_]\w*)"
+)
+_LOOP_VARIABLE = re.compile(r"\bfor\s*\(\s*(?:const\s+|unsigned\s+)*(?:int|size_t|unsigned|auto|long)\s+(\w+[^;]*)")
 _FUNCTION = re.compile(r"(?:__device__[^(){};]*|\[[&=\w, ]*\]\s*)\(([^()]*)\)")
+_ONE_TERM = re.compile(r"[\w.]+|\([^()]*(?:\([^()]*\)[^()]*)*\)")  # what a macro may be to be a factor as it stands
 _DEFINED = re.compile(r"^[ \t]*#define[ \t]+(\w+)[ \t]+(.+?)[ \t]*$", re.MULTILINE)
 
 
 def value(expression: str, values: Values) -> Any:
-    """An expression of C++, by C++'s rules for numbers that are not negative; None if it is more.
+    """An expression of C++ by C++'s rules, as an int, a float, or an array of them; None if it is more.
 
-    None, too, where a negative number is divided, shifted or compared: threadIdx is unsigned, and -1 is 2³² - 1 there.
+    threadIdx and its like are unsigned: threadIdx.x - 1 is 2³² - 1 in thread 0. Among `values`, NumPy's unsigned
+    numbers are unsigned, too. None, too, where a negative number is divided, shifted, or compared as a part of an
+    expression, and where an int is too small for a number.
     """
+    number = _typed(expression, values)
+    if np.ndim(number):
+        return number if number.dtype.kind != "u" else number.astype(np.int64)
+    return number.item() if isinstance(number, np.generic | np.ndarray) else number
+
+
+def _typed(expression: str, values: Values) -> Any:
+    """As `value`, but what is unsigned in C++ is unsigned here."""
     text = _FLOAT.sub(r"\1", expression.strip())
     for word, other in _WORDS:
         text = text.replace(word, other)
@@ -45,7 +61,7 @@ def value(expression: str, values: Values) -> Any:
     try:
         with np.errstate(all="ignore"):
             return _of(ast.parse(text, mode="eval").body, values)
-    except (SyntaxError, LookupError, TypeError, ValueError, ZeroDivisionError):
+    except (SyntaxError, LookupError, TypeError, ValueError, ZeroDivisionError, OverflowError):
         return None
 
 
@@ -56,65 +72,103 @@ def _of(node: ast.AST, values: Values) -> Any:
         case ast.Name(id=name):
             return values[name]
         case ast.Attribute(value=ast.Name(id=name), attr=axis):
-            return values[f"{name}.{axis}"]
+            return np.asarray(values[f"{name}.{axis}"]).astype(np.uint32)[()]
         case ast.UnaryOp(op=ast.USub(), operand=inner):
-            return -_of(inner, values)
-        case ast.BinOp(left=left, op=ast.Div(), right=right):
-            parts = _not_negative(left, values), _not_negative(right, values)
-            whole = all(np.issubdtype(np.asarray(part).dtype, np.integer) for part in parts)
-            return (operator.floordiv if whole else operator.truediv)(*parts)
-        case ast.BinOp(left=left, op=ast.Mod(), right=right):
-            return _not_negative(left, values) % _not_negative(right, values)
-        case ast.BinOp(left=left, op=ast.RShift(), right=right):
-            return _not_negative(left, values) >> _of(right, values)
+            return _result(*_operate(operator.sub, 0, _of(inner, values)))
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
-            return _BINARY[type(op)](_of(left, values), _of(right, values))
+            parts = _of(left, values), _of(right, values)
+            if isinstance(op, _NOT_OF_NEGATIVE):
+                parts = tuple(map(_not_negative, parts))  # type: ignore[assignment]
+            if isinstance(op, ast.Div | ast.Mod) and not np.all(parts[1]):
+                raise ZeroDivisionError
+            real = isinstance(op, ast.Div) and any(np.asarray(part).dtype.kind == "f" for part in parts)
+            return _result(*_operate(operator.truediv if real else _BINARY[type(op)], *parts))
         case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARED:
+            if _binds_less(left, node.col_offset == left.col_offset) or _binds_less(
+                right, node.end_col_offset == right.end_col_offset
+            ):
+                raise LookupError("C++ compares before it combines bits, and Python after it")
             known = [
-                _of(part, values) if isinstance(part, ast.Name | ast.UnaryOp) else _not_negative(part, values)
+                _of(part, values) if isinstance(part, ast.Name | ast.UnaryOp) else _not_negative(_of(part, values))
                 for part in (left, right)
             ]
-            return _COMPARED[type(op)](*known)
+            return _operate(_COMPARED[type(op)], *known)[0]
         case ast.BoolOp(op=op, values=parts):
             known = [np.asarray(_of(part, values), bool) for part in parts]
             return np.logical_and.reduce(known) if isinstance(op, ast.And) else np.logical_or.reduce(known)
-        case ast.UnaryOp(op=ast.Not(), operand=inner):
+        case ast.UnaryOp(op=ast.Not(), operand=ast.Name() | ast.Attribute() | ast.Constant() as inner):
             return np.logical_not(_of(inner, values))
+        case ast.UnaryOp(op=ast.Not(), operand=inner) if inner.col_offset > node.col_offset + len("not "):
+            return np.logical_not(_of(inner, values))  # of a bracket: without it, ! would be of the first part alone
     raise LookupError(ast.dump(node))
 
 
-def _not_negative(node: ast.AST, values: Values) -> Any:
-    number = _of(node, values)
+def _binds_less(node: ast.AST, at_the_edge: bool) -> bool:
+    """Whether a part of a comparison is a combination of bits without brackets."""
+    return at_the_edge and isinstance(node, ast.BinOp) and isinstance(node.op, _BITWISE)
+
+
+def _operate(operation: Callable[[Any, Any], Any], *parts: Any) -> tuple[Any, int]:
+    """What an operation makes of two numbers in the type that they have in common, and how many bits that has if it is
+    unsigned: 0 if it is not."""
+    known = [np.asarray(part) for part in parts]
+    if any(part.dtype.kind == "f" for part in known):
+        return operation(*known), 0
+    bits = max((8 * part.dtype.itemsize for part in known if part.dtype.kind == "u"), default=0)
+    known = [part.astype(np.int64) for part in known]
+    return operation(
+        *(part % (1 << 32) if bits == 32 else _not_negative(part) if bits else part for part in known)
+    ), bits
+
+
+def _result(number: Any, bits: int) -> Any:
+    """A number as its type of so many bits holds it; an error where C++ leaves open what it is, or an int cannot."""
+    if bits == 32:
+        return np.asarray(number % (1 << 32)).astype(np.uint32)[()]
+    if bits:
+        return np.asarray(_not_negative(number)).astype(np.uint64)[()]
+    if np.asarray(number).dtype.kind == "i" and np.any(np.abs(number) >= 1 << 31):
+        raise OverflowError
+    return number
+
+
+def _not_negative(number: Any) -> Any:
     if np.any(np.asarray(number) < 0):
-        raise LookupError("a negative number, which may be unsigned")
+        raise LookupError("a negative number")
     return number
 
 
 def names_in(source: str, given: Values, first_round: bool = False) -> dict[str, Any]:
     """`given`, and the source's macros and variables with the first values that their declarations give them.
 
-    A name that is declared twice with different values, or set again, is left out: what it is depends on the line. So
-    is the variable of a loop, unless the first round is asked for: then it has the value with which the loop begins.
+    A name that is declared twice with different values, or set again, is left out, even a given one: what it is depends
+    on the line. So is one that a function or lambda calls a parameter by, and the variable of a loop, unless the first
+    round is asked for: then it has the value with which the loop begins.
     """
-    values: dict[str, Any] = dict(given)
-    pending = list(_DEFINED.findall(source))
-    signed = set()
+    rest, heads = _without_heads(source)
+    again = set(_SET_AGAIN.findall(_DECLARED.sub(";", rest)))
+    for head in heads:
+        own = set(loop_variables(f"for ({head}"))
+        again |= set(_SET_AGAIN.findall(_DECLARED.sub(";", head))) - own | (set() if first_round else own)
+    declared: list[tuple[str, str, str]] = [("", *macro) for macro in _DEFINED.findall(source)]
     for kind, declaration in _DECLARED.findall(source):
-        declared = [(name.strip(), first) for name, _, first in (part.partition("=") for part in parts(declaration))]
-        pending += declared
-        signed |= {name for name, _ in declared if kind in ("int", "long")}
-    pending = list(dict.fromkeys(pending))
-    again = set(_SET_AGAIN.findall(_without_heads(source)))
-    again |= set() if first_round else set(loop_variables(source))
-    pending = [(name, first) for name, first in pending if name not in again]
-    names = [name for name, _ in pending]
-    pending = [(name, first.strip()) for name, first in pending if names.count(name) == 1 and name not in given]
+        declared += [
+            (kind, name.strip(), first.strip())
+            for name, _, first in (part.partition("=") for part in parts(declaration))
+        ]
+    own_parameters = {name for _, names in functions(source) for name in names}
+    again |= {name for _, name, _ in declared if name in own_parameters}
+    pending = [entry for entry in dict.fromkeys(declared) if entry[1] not in again]
+    names = [name for _, name, _ in pending]
+    pending = [entry for entry in pending if names.count(entry[1]) == 1 and entry[1] not in given]
+    values = {name: number for name, number in given.items() if name not in again and name not in names}
     for _ in pending:
         left = []
-        for name, first in pending:
-            known = value(first, values)
-            if known is None or name not in signed and np.any(np.asarray(known) < 0):
-                left.append((name, first))
+        for kind, name, first in pending:
+            known = _typed(first, values) if kind or _ONE_TERM.fullmatch(first) else None
+            known = None if known is None else _as_declared(kind, known)
+            if known is None:
+                left.append((kind, name, first))
             else:
                 values[name] = known
         if len(left) == len(pending):
@@ -123,9 +177,29 @@ def names_in(source: str, given: Values, first_round: bool = False) -> dict[str,
     return values
 
 
+def _as_declared(kind: str, number: Any) -> Any:
+    """What a variable of a type is that begins with a number; None where the type cannot hold it."""
+    number = np.asarray(number)
+    if kind in ("", "auto"):
+        known = number
+    elif kind == "bool":
+        known = number != 0
+    elif number.dtype.kind == "f":
+        return None
+    elif kind == "int":
+        known = (number.astype(np.int64) + (1 << 31)) % (1 << 32) - (1 << 31)
+    elif kind.startswith("unsigned"):
+        known = (number.astype(np.int64) % (1 << 32)).astype(np.uint32)
+    elif kind == "long" or np.all(number >= 0):
+        known = number.astype(np.int64 if kind == "long" else np.uint64)
+    else:
+        return None
+    return known[()] if known.ndim or known.dtype.kind == "u" else known.item()
+
+
 def loop_variables(source: str) -> list[str]:
     """The names that the heads of a source's loops declare."""
-    return _LOOP_VARIABLE.findall(source)
+    return [part.split("=")[0].strip() for declared in _LOOP_VARIABLE.findall(source) for part in parts(declared)]
 
 
 def functions(source: str) -> list[tuple[re.Match[str], list[str]]]:
@@ -143,13 +217,15 @@ def arrays(source: str) -> list[tuple[str, str]]:
     return declared
 
 
-def _without_heads(source: str) -> str:
-    """A source without what stands in the brackets of its loops."""
-    kept, rest = [], source
+def _without_heads(source: str) -> tuple[str, list[str]]:
+    """A source without what stands in the brackets of its loops, and that."""
+    kept, heads, rest = [], [], source
     while match := re.search(r"\bfor\s*\(", rest):
         kept.append(rest[: match.start()])
-        rest = ";" + bracketed(rest[match.end() :])[1]
-    return "".join([*kept, rest])
+        head, rest = bracketed(rest[match.end() :])
+        heads.append(head)
+        rest = ";" + rest
+    return "".join([*kept, rest]), heads
 
 
 def parts(text: str) -> list[str]:

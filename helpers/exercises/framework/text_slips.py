@@ -85,7 +85,13 @@ def explanation(source: str) -> str:
 
 
 def without_comments(source: str) -> str:
-    return "\n".join(raw.split("//")[0] for raw in source.splitlines())
+    """A source, every line and column where it was, without its comments."""
+    return re.sub(
+        r"//[^\n]*|/\*.*?\*/",
+        lambda comment: "" if comment[0].startswith("//") else re.sub(r"[^\n]", " ", comment[0]),
+        "\n".join(source.splitlines()),
+        flags=re.DOTALL,
+    )
 
 
 def _without_strings(text: str) -> str:
