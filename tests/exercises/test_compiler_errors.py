@@ -122,7 +122,7 @@ def test_what_the_simulator_advises_on_launches_is_left_out():
     for source in (sized.replace("const int T = blockDim.x;", ""), longer):
         sentence = exercise.check(source).sentence
         assert "shared_mem" not in sentence, sentence
-    assert "Bs[k * N + x] takes the rows of Bs to be `N` = 32 floats long" in sentence
+    assert "`Bs[k * N + x]`: with `Bs[k * T + x]` in its place the kernel is right." in sentence
 
 
 def test_a_name_that_is_in_scope_gets_no_advice_on_braces():

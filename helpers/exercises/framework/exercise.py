@@ -260,8 +260,6 @@ class KernelExercise(Exercise):
                 return named
             observed = (reasons.of(*asked) if numbers else ()) or reasons.of(*asked, reasons.LAST)
         repaired = self._repaired(examination, source)
-        if any(repairs.TRADED in sentence for sentence in repaired):  # one advice: with both, nothing would change
-            observed = tuple(map(reasons.without_advice, observed))
         return (*observed, *repaired) or reasons.of_others(*asked)
 
     def _stored_by_many(self, examination: Examination) -> tuple[str, ...]:

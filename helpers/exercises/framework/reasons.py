@@ -28,7 +28,7 @@ from helpers.exercises.framework import (
     text_slips,
     trial,
 )
-from helpers.exercises.framework.facts import Facts
+from helpers.exercises.framework.facts import SUBSCRIPTS, Facts
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.judge import Examination
 from helpers.exercises.framework.maps import MatrixMap
@@ -103,7 +103,8 @@ def _concerned(facts: Facts) -> Iterator[tuple[int, str, Index, Index, tuple[int
     error = facts.failure.error
     if isinstance(error, KernelError) and error.thread is not None and error.block is not None:
         for name in dict.fromkeys(re.findall(r"\b(\w+)\s*\[", facts.lines[error.line - 1] if error.line else "")):
-            yield error.line, name, error.block, error.thread, _said_index(facts, name)
+            if said := _said_index(facts, name):
+                yield error.line, name, error.block, error.thread, said
     for finding in facts.failure.report.findings:
         for line in finding.lines:
             yield line, finding.array, finding.block, finding.thread, finding.index
@@ -116,10 +117,11 @@ def leaves_its_row(facts: Facts) -> str:
     for line, name, block, thread, said in _concerned(facts):
         shape = facts.shape(name)
         said = said if len(said) == len(shape) else ()
-        in_a_loop = facts.failure.error is not None and bool(said)  # in any round of it
+        accesses = facts.accesses(line, name)
+        in_a_loop = facts.failure.error is not None and len(accesses) == 1  # in any round of it
         names = facts.values(block, thread, first_round=not in_a_loop) if shape else {}
-        for written in facts.accesses(line, name) if shape else ():
-            if len(written) != len(shape):
+        for written in accesses if shape else ():
+            if len(written) != len(shape) or "0" in written[:-1]:  # [0][i] counts all elements of a tile
                 continue
             if said and None in [integers.value(text, names) for text in written]:  # what is left over is of any round
                 names = facts.values(block, thread)
@@ -137,23 +139,8 @@ def leaves_its_row(facts: Facts) -> str:
                 return (
                     f"In line {line}, {name}{''.join(f'[{part}]' for part in written)}: `{text}` is {int(index)} for "
                     f"thread "
-                    f"{_where(thread)}, but {declared} has {size} {what}.{_in_steps(facts, text, names)}"
+                    f"{_where(thread)}, but {declared} has {size} {what}."
                 )
-    return ""
-
-
-def _in_steps(facts: Facts, index: str, names: Mapping[str, Any]) -> str:
-    """That a loop of whose variable an index is made goes in steps that do not divide its end; "" if it does not."""
-    for loop in re.finditer(
-        r"\bfor\s*\(\s*(?:unsigned\s+)?int\s+(\w+)\s*=\s*0\s*;\s*\1\s*<\s*([^;]+);\s*\1\s*\+=\s*([^;)]+)\)", facts.text
-    ):
-        end, step = (integers.value(part, names) for part in loop.groups()[1:])
-        if re.search(rf"\b{loop[1]}\b", index) and None not in (end, step) and step and end % step:
-            line = integers.line_of(facts.text, loop.start())
-            return (
-                f" The loop in line {line} goes in steps of {loop[3].strip()} = {int(step)}, and {loop[2].strip()} = "
-                f"{int(end)} is no multiple of it: its last round goes too far."
-            )
     return ""
 
 
@@ -240,27 +227,7 @@ def leaves_the_room(facts: Facts) -> str:
             if index is not None and 4 * int(index) == int(said[1]):
                 return (
                     f"In line {error.line}, {name}[{text}]: `{text}` is {int(index)} for thread {_where(error.thread)} "
-                    f"({_known(text, names)}), and the launch gives room for {int(said[2]) // 4} floats."
-                )
-            if sentence := _other_rows(facts, name, text, names):
-                return sentence
-    return ""
-
-
-def _other_rows(facts: Facts, name: str, read: str, names: Mapping[str, Any]) -> str:
-    """That an array in one line is stored to with rows of another length than the line that went wrong has."""
-    line, split = facts.failure.error.line, _row_and_column(read)  # type: ignore[union-attr]
-    for number in range(1, len(facts.lines) + 1) if split else ():
-        for (text,) in (access for access in facts.accesses(number, name) if len(access) == 1 and number != line):
-            other = _row_and_column(text)
-            stores = re.search(rf"\b{name}\s*\[{re.escape(text)}\]\s*=[^=]", facts.lines[number - 1])
-            if other is None or not stores:
-                continue
-            here, there = integers.value(split[1], names), integers.value(other[1], names)  # type: ignore[index]
-            if None not in (here, there) and here != there:
-                return (
-                    f"In line {line}, {name}[{read}] takes the rows of {name} to be `{split[1]}` = {here} floats long; "  # type: ignore[index]
-                    f"in line {number}, {name}[{text}] stores rows of `{other[1]}` = {there}."
+                    f"({_known(text, names)}), and the block's shared memory has room for {int(said[2]) // 4} floats."
                 )
     return ""
 
@@ -291,9 +258,12 @@ def not_a_multiple(facts: Facts) -> str:
         return ""  # an index does not count floats
     taken, elements = int(said[1]) // size, "doubles" if size == 8 else "floats"
     index = int(re.findall(r"\d+", in_shared[2])[-1]) if in_shared else int(said[2]) // size
-    names = facts.values(error.block, error.thread)
-    for written in facts.accesses(error.line, name):
-        if index % taken and (in_shared or len(written) == 1) and integers.value(written[-1], names) in (None, index):
+    names, accesses = facts.values(error.block, error.thread), facts.accesses(error.line, name)
+    whole_rows = facts.shape(name)[-1:] and facts.shape(name)[-1] % taken == 0
+    follows = len(accesses) == 1 and (in_shared or not _begins_elsewhere(facts, name))  # the index, from the address
+    for written in accesses if whole_rows or not in_shared else ():
+        value = integers.value(written[-1], names)
+        if index % taken and (in_shared or len(written) == 1) and (value == index or value is None and follows):
             return (
                 f"In line {error.line}, {name}{''.join(f'[{part}]' for part in written)}: `{written[-1]}` is {index} "
                 f"for thread {_where(error.thread)}, and {taken} {elements} at once begin at a multiple of {taken}."
@@ -323,35 +293,26 @@ def _unaligned_row(facts: Facts, name: str, index: int, taken: int) -> str:
     if not isinstance(matrix, np.ndarray) or matrix.ndim != 2 or not isinstance(facts.problem, Gemm):
         return ""
     (row, column), width = divmod(index, matrix.shape[1]), matrix.shape[1]
-    sizes = {"A": "K", "B": "N", "C": "N"}
-    pointers = (name for name, given in facts.parameters.items() if isinstance(given, np.ndarray))
-    letters = dict(zip(pointers, sizes, strict=False))
-    if column % taken or width % taken == 0 or name not in letters or facts.problem.column_major:
+    if column % taken or width % taken == 0 or facts.problem.column_major:
         return ""
-    size, byte = sizes[letters[name]], row * width * matrix.itemsize
+    byte, named = row * width * matrix.itemsize, _size_named(facts, width)
     return (
-        f"The rows of {name} have {size} = {width} floats, so that row {row} begins at byte {byte}, which is no "
-        f"multiple of {taken * matrix.itemsize}. Only where {size} is a multiple of {taken} do all rows begin at one."
+        f"The rows of {name} have {named}{width} floats, so that row {row} begins at byte {byte}, which is no "
+        f"multiple of {taken * matrix.itemsize}. Only where that is a multiple of {taken} floats do all rows begin at "
+        "one."
     )
 
 
-def no_barrier_in_loop(facts: Facts) -> str:
-    """A line of a loop without a barrier in which a thread reads what another one stores in the round before."""
-    for finding in facts.failure.report.findings:
-        if (
-            finding.kind != SHARED_RACE
-            or len(set(finding.lines)) != 1
-            or len(facts.accesses(finding.line, finding.array)) < 2
-        ):
-            continue
-        end_of_line = sum(len(line) + 1 for line in facts.lines[: finding.line]) - 1  # the end of the line
-        bodies = [(line, body) for line, start, end, body in integers.loops(facts.text) if start <= end_of_line <= end]
-        if bodies and not re.search(convergence.BARRIER + r"|__syncwarp\s*\(", bodies[-1][1]):
-            return (
-                f"No barrier is in the loop of line {bodies[-1][0]}: in its next round a thread reads what another one "
-                "is still to store in this one. It belongs at the end of the round, outside of any if."
-            )
-    return ""
+def _size_named(facts: Facts, number: int) -> str:
+    """'K = ' for the one size of the failed case that is a number, "" if none is, or several are."""
+    names = [name for name, size in facts.failure.case.sizes.items() if size == number]
+    return f"{names[0]} = " if len(names) == 1 else ""
+
+
+def _begins_elsewhere(facts: Facts, name: str) -> bool:
+    """Whether the text moves a pointer, or a parameter of a function has its name: its index is not the array's."""
+    moved = re.search(rf"\b{name}\s*(?:[-+]?=[^=]|\+\+|--)|(?:\+\+|--)\s*{name}\b", facts.text)
+    return moved is not None or _is_given(facts.text, name)
 
 
 def nothing_stored(facts: Facts) -> str:
@@ -369,10 +330,11 @@ def never_stored(facts: Facts) -> str:
     if finding is None:
         return ""
     touched = _touched(facts, finding.array, finding.block)
-    changing = touched["ld"].keys() & touched["st"].keys()
+    compound = rf"\b{finding.array}\s*{SUBSCRIPTS}\s*[-+*/]="
+    changing = {line for line in touched["st"] if re.search(compound, facts.lines[line - 1])}
     stored, read = (
-        np.array(sorted(set().union(*(elements for line, elements in touched[op].items() if line not in without))))
-        for op, without in (("st", changing), ("ld", ()))
+        np.array(sorted(set().union(*(elements for line, elements in touched[op].items() if line not in changing))))
+        for op in ("st", "ld")
     )
     if not len(stored) or not len(read) or set(map(tuple, read.tolist())) <= set(map(tuple, stored.tolist())):
         return ""
@@ -401,41 +363,17 @@ def _touched(facts: Facts, name: str, block: Index) -> dict[str, dict[int, set[t
     launch = trial.record(kernel, facts.problem.prepare(facts.failure.case), blocks=(block,)).launches[-1]  # type: ignore[arg-type]
     touched: dict[str, dict[int, set]] = {"ld": {}, "st": {}}
     for trace in launch.traces:
-        if trace.space == "shared" and trace.op in touched:
+        if trace.space == "shared":
             line = launch.program.instructions[trace.instruction].line
             active = trace.addresses if trace.active is None else trace.addresses[trace.active]
             for byte in np.unique(active[:, None] + np.arange(0, max(trace.width, 4), 4)).tolist():
                 array, index, _ = arrays.locate(trace.instruction, byte)
                 if array == name:
-                    touched[trace.op].setdefault(line, set()).add(index)
+                    for op in {"ld": ("ld",), "ldsm": ("ld",), "atom": ("ld", "st"), "red": ("ld", "st")}.get(
+                        trace.op, ("st",)
+                    ):
+                        touched[op].setdefault(line, set()).add(index)
     return touched
-
-
-def reads_another_element(facts: Facts) -> str:
-    """That a thread reads the old value of another element of the output than it stores."""
-    name = trial.output_name(facts.examination.kernel, facts.setup)  # type: ignore[arg-type]
-    races = (finding for finding in facts.failure.report.findings if finding.kind == GLOBAL_RACE)
-    racing = {line for finding in races if finding.array == name for line in finding.lines}
-    stores = _store_lines(facts.lines, name)
-    if len(stores) != 1 or len(facts.accesses(stores[0], name)) != 1:
-        return ""
-    ((stored,),) = facts.accesses(stores[0], name)
-    for number in sorted(racing.difference(stores)):
-        for (read,) in (access for access in facts.accesses(number, name) if len(access) == 1):
-            values = [integers.value(text, facts.all_threads) for text in (read, stored)]
-            if None not in [value if value is None else 0 for value in values] and not np.array_equal(*values):
-                both = (
-                    f"Line {number} reads {name}[{read}], and line {stores[0]} stores {name}[{stored}]: the old value "
-                    "must be that of the element which the thread stores."
-                )
-                if _is_right_with(facts, {number: (f"{name}[{read}]", f"{name}[{stored}]")}):
-                    return both
-                if _is_right_with(facts, {stores[0]: (f"{name}[{stored}]", f"{name}[{read}]")}):
-                    return (
-                        f"{both} It is the store that has another one: with {name}[{read}] there the kernel is right."
-                    )
-                return both
-    return ""
 
 
 def _is_right_with(facts: Facts, changes: Mapping[int, tuple[str, str]], case: Any = None) -> bool:
@@ -473,48 +411,8 @@ def waits_for_a_warp(facts: Facts) -> str:
                 return (
                     f"{call[0]} in line {number} waits for the lanes of one warp. Thread {_where(finding.thread)} is "
                     f"in warp {numbers[0]} of its block, thread {_where(finding.other_thread)} in warp {numbers[1]}: "
-                    "only __syncthreads() waits for all warps."
+                    "__syncthreads() waits for all warps."
                 )
-    return ""
-
-
-def left_out_at_first(facts: Facts) -> str:
-    """A barrier under a condition that does not hold in the first round of a loop."""
-    if not any(finding.kind == SHARED_RACE for finding in facts.failure.report.findings):
-        return ""
-    names = facts.values((0, 0, 0), (0, 0, 0), first_round=True)
-    for number, line in enumerate(facts.lines, 1):
-        under = re.search(r"\bif\s*\((.*)\)\s*__syncthreads\s*\(\s*\)\s*;", line)
-        holds = integers.value(under[1], names) if under else None
-        if under is None or holds is None or np.ndim(holds) or bool(holds):
-            continue
-        if _is_right_with(facts, {number: (under[0], "__syncthreads();")}, facts.failure.case):
-            return (
-                f"The barrier in line {number} stands under `{under[1]}`, which does not hold in the first round of "
-                f"the loop ({_known(under[1], names)}): there no thread waits."
-            )
-    return ""
-
-
-_POINTER_BEHIND = re.compile(r"\bfloat\s*\*\s*(?:const\s+)?(\w+)\s*=\s*&?(\w+)(?:\s*\+\s*|\[)(\d+)\]?\s*;")
-
-
-def overlaps(facts: Facts) -> str:
-    """A pointer into shared memory that begins before the array in front of it is over."""
-    for behind in _POINTER_BEHIND.finditer(facts.text):
-        second, room, begins = behind[1], behind[2], int(behind[3])
-        first = re.search(rf"\bfloat\s*\*\s*(?:const\s+)?(\w+)\s*=\s*&?{room}(?:\[0\])?\s*;", facts.text)
-        if first is None or first[1] == second:  # &room[0] is no array behind it
-            continue
-        for number in _store_lines(facts.lines, first[1]):
-            for (text,) in (access for access in facts.accesses(number, first[1]) if len(access) == 1):
-                index = integers.value(text, facts.all_threads)
-                if index is not None and int(np.max(index)) >= begins:
-                    line = integers.line_of(facts.text, behind.start())
-                    return (
-                        f"In line {line} {second} begins {begins} floats behind {room}, and line {number} stores "
-                        f"{first[1]}[{text}] up to {first[1]}[{int(np.max(index))}] in this launch: the two overlap."
-                    )
     return ""
 
 
@@ -541,7 +439,6 @@ def leaves_the_matrix(facts: Facts) -> str:
         return ""
     rows, width = matrix.shape
     names = facts.values(error.block, error.thread)
-    sizes = {value: key for key, value in facts.failure.case.sizes.items()}
     written = facts.accesses(error.line, name)
     lines = [error.line] if written else range(1, len(facts.lines) + 1)  # the compiler may name another line
     for line, text in ((at, access[0]) for at in lines for access in facts.accesses(at, name) if len(access) == 1):
@@ -550,75 +447,31 @@ def leaves_the_matrix(facts: Facts) -> str:
             continue
         row, stride, col = split
         length = integers.value(stride, names)
-        if length is None:
+        if length is None or _begins_elsewhere(facts, name):
             continue
+        alone = len(facts.accesses(line, name)) == 1
         if length != width:
-            return (
-                f"In line {line}, {name}[{text}] takes the rows of {name} to be `{stride}` = {length} floats "
-                f"long; "
-                f"they have {sizes.get(width, '')} = {width}."
-            )
-        if re.search(rf"\b{name}\s*(?:\+=|-=|=[^=])", facts.text):
-            continue  # of a pointer that was moved the written index is not the whole index
+            if alone and stride in facts.parameters:
+                return (
+                    f"In line {line}, {name}[{text}] multiplies by `{stride}` = {length}, and the rows of {name} have "
+                    f"{_size_named(facts, width)}{width} floats."
+                )
+            continue
         y, x = integers.value(row, names), integers.value(col, names)
         if not written and (None in (y, x) or _is_given(facts.text, text)):
             continue
-        x = index - y * length if x is None and y is not None else x
-        y = (index - x) // length if y is None and x is not None else y
+        x = index - y * length if x is None and y is not None and alone else x
+        y = (index - x) // length if y is None and x is not None and alone else y
         if y is None or x is None or y * length + x != index:
             continue  # another access of the line, or a name that is another variable there
         where = f"In line {line}, for thread {_where(error.thread)} of block {_where(error.block)}"
-        for part, value, size, what, axis in (
-            (row, y, rows, f"{name} has {rows} rows", "y"),
-            (col, x, width, f"a row of {name} has {width} floats", "x"),
+        for part, value, size, what in (
+            (row, y, rows, f"{name} has {rows} rows"),
+            (col, x, width, f"a row of {name} has {width} floats"),
         ):
             if not 0 <= value < size:
-                along = _along(facts, part, axis) if name in _launched_along(facts, axis) else ""
-                return f"{where}: `{part}` is {int(value)}, and {what}, 0 to {size - 1}.{along}"
+                return f"{where}: `{part}` is {int(value)}, and {what}, 0 to {size - 1}."
     return ""
-
-
-NEEDED = "is needed in its place."
-
-
-def without_advice(sentence: str) -> str:
-    """What is observed, without the name that is needed instead."""
-    return re.sub(rf": `[^`]*` {re.escape(NEEDED)}$", ".", sentence)
-
-
-def _launched_along(facts: Facts, axis: str) -> list[str]:
-    """What the learner calls the arrays whose rows, for y, or columns are given to the threads of the launch."""
-    arrays = [name for name, given in facts.parameters.items() if isinstance(given, np.ndarray)]
-    if isinstance(facts.problem, Gemm):
-        A, B, C = arrays
-        return [A, C] if axis == "y" else [B, C]  # not for k
-    return [] if facts.problem.transposed else arrays
-
-
-def _along(facts: Facts, text: str, due: str) -> str:
-    """That a row, or a column, is made of the axis that the launch has along the other one; '' if it is not."""
-    rows_along = getattr(facts.problem, "rows_along", "y")
-    if rows_along == "either":
-        return ""
-    other = {"x": "y", "y": "x"}
-    axis = due if rows_along == "y" else other[due]
-    if not _moves_along(facts, text, other[axis]) or _moves_along(facts, text, axis):
-        return ""
-    what = "rows" if due == "y" else "columns"
-    written = trial.output_name(facts.examination.kernel, facts.setup)  # type: ignore[arg-type]
-    for line in range(1, len(facts.lines) + 1):
-        for split in (_row_and_column(access[0]) for access in facts.accesses(line, written) if len(access) == 1):
-            part = split and split[0 if due == "y" else 2]
-            if part and part != text and _moves_along(facts, part, axis) and not _moves_along(facts, part, other[axis]):
-                return f" It counts the {'columns' if due == 'y' else 'rows'}: `{part}` {NEEDED}"
-    return f" It is made of {other[axis]}, and in this launch {axis} counts the {what}."
-
-
-def _moves_along(facts: Facts, text: str, axis: str) -> bool:
-    """Whether an expression is another number for the next thread along an axis, or for that of the next block."""
-    ends = [(0, 0, 0), (int(axis == "x"), int(axis == "y"), 0)]
-    first, second = (integers.value(text, facts.values(end, end)) for end in ends)
-    return first is not None and first != second
 
 
 _SIZE_FIRST = re.compile(r"^([A-Z][A-Z\d_]*)\s*\*\s*((?![A-Z][A-Z\d_]*$)[\w.]+|\([^()]*\))$")
@@ -1366,15 +1219,15 @@ def _rows_and_columns(chosen: np.ndarray) -> str:
 
 # What the text and the indices of the thread that went wrong prove comes before what numbers say.
 BY_TEXT: tuple[Detector, ...] = (
-    another_head, without_braces, endless.explained, convergence.explained, waits_for_a_warp, left_out_at_first,
+    another_head, without_braces, endless.explained, convergence.explained, waits_for_a_warp,
     axis_without_threads,
     two_axes, never_entered, asks_less_of_a_scalar, one_element_by_one, same_in_every_block, of_another_block_size,
-    not_the_launched_tile, leaves_its_row, leaves_the_room, overlaps, one_buffer_read,
-    reads_another_element, not_sent_home, asked_too_late, one_for_all,
+    not_the_launched_tile, leaves_its_row, leaves_the_room, one_buffer_read,
+    not_sent_home, asked_too_late, one_for_all,
 )  # fmt: skip
 DETECTORS: tuple[Detector, ...] = (
     *BY_TEXT, leaves_the_matrix, not_a_multiple, reads_old, sent_home, wrong_products, overall.other_formula,
     overall.factor_or_constant, contents.explained, of_another_element, of_another_block,
 )  # fmt: skip
 # What was seen, and not why: only where nothing else explains it.
-LAST: tuple[Detector, ...] = (nothing_stored, no_barrier_in_loop, stored_twice, never_stored)
+LAST: tuple[Detector, ...] = (nothing_stored, stored_twice, never_stored)
