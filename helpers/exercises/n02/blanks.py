@@ -9,7 +9,7 @@ from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.pictures import ThreadMapOf
 from helpers.exercises.framework.problems import Case
 from helpers.exercises.framework.slips import Tiles
-from helpers.exercises.framework.text_slips import COMMA_IN_INDEX, NEVER_SET
+from helpers.exercises.framework.text_slips import COMMA_IN_INDEX
 
 BLOCK = (8, 16)  # rows and columns of C: the two differ, so that a mix-up of x and y shows
 NO_ELEMENT = (
@@ -39,7 +39,7 @@ NAIVE = Blank(
         Wrong("last_product", slips.sentence("only_last_k")),
         Wrong("sum_in_int", "The sum is an int: every addition cuts off what stands after the decimal point. Make it "
               "a float."),
-        Wrong("never_set", NEVER_SET),
+        Wrong("never_set", "A sum must begin somewhere: the variable is declared without a value."),
         Wrong("comma_in_index", COMMA_IN_INDEX),
         Wrong("one_k_too_many", ONE_K_TOO_MANY, (("k < K", "k <= K"),)),
         Wrong("loop_to_N", "k goes to the number of columns of A, which is K, not N.", (("k < K", "k < N"),)),
