@@ -40,12 +40,12 @@ def test_a_right_kernel_takes_each_k_once_and_its_own_row():
 @pytest.mark.parametrize(
     ("before", "after", "reason"),
     [
-        ("k < K", "k + 4 < K", "lacks the products with k = 8 to 11 (tile 3 of 3 along k)"),
+        ("k < K", "k + 4 < K", "lacks the products with k = 8 to 11"),
         ("k = 0", "k = 2", "lacks the products with k = 0 and 1"),
         ("++k) sum", "++k) for (int i = k == 3; i < 2; ++i) sum", "twice"),
         ("A[row * K + k]", "A[k * K + row]", "row and k traded places"),
         ("A[row * K + k]", "A[row * N + k]", "rows were N floats long"),
-        ("B[k * N + col]", "B[k % 4 * N + col]", "Every tile of B is the first one"),
+        ("B[k * N + col]", "B[k % 4 * N + col]", "All products use the first tile along k of B"),
         ("B[k * N + col]", "A[row * K + k]", "No number of B is in C"),
         ("C[row * N + col]", "C[row * N + (col ^ 8)]", "what is in C[0, 0] is the value of C[0, 8]"),
         ("C[row * N + col]", "if (col < 8) C[row * N + (col ^ 4)]", "All wrong elements that are stored hold the sum"),
@@ -333,6 +333,15 @@ _TO_ALL = ("__syncthreads();\n        for (int k = 0;", "for (int k = 0;")
             "too far",
         ),
         ("two_tiles", (("float acc[2] = {}", "float acc = 0.0f"), ("acc[half]", "acc")), " twice"),
+        ("tiled", (("A[row * K + k0 + x]", "A[row * 32 + k0 + x]"),), "N floats long"),  # N is 32 in one shape
+        ("tiled", (("col] = sum", "col] = sum / K"),), "in 0 products"),
+        ("naive", (("k] * B", "k] - B"),), "othing is added"),
+        ("column_sums", (("+= A[row * N + col]", "+= fabsf(A[row * N + col])"),), "other elements"),
+        ("naive", (("float sum = 0.0f", "float sum, a; sum = 0"), ("A[row * K + k] *", "a *")), "from sum"),
+        ("beta", (("float old = 0.0f;", "float old = 0.0f; while (M == 1) old = 1 - old;"),), "of 8"),
+        ("beta", (("alpha * sum + beta * old", "alpha * beta * sum + old"),), "\nWhy: C becomes"),
+        ("tiled", (("Bs[k][x]", "As[y][k]"),), ", `As[y][k]`: with"),  # which of the two?
+        ("two_levels", (("if (lane == 0) of_warp", "of_warp"),), "must be stored by one thread"),
     ],
 )
 def test_what_is_not_so_is_not_said(name, changes, false):

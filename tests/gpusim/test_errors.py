@@ -385,7 +385,7 @@ def test_a_fault_in_an_inlined_function_names_the_call_too(module):
 
 # ---- barriers and loops
 
-BARRIER = "__syncthreads() must be reached by all threads of the block: move it out of the `if` or the loop."
+BARRIER = errors.BY_ALL_THREADS
 
 
 def test_threads_that_wait_at_different_barriers(module):

@@ -30,7 +30,7 @@ WRONG = {
     ),
     "a largest number": (
         "    int most;\n    for (int i = 0; i < n; ++i) most = max(most, int(x[i]));\n    y[t] = most;",
-        "most", "int most = 0;",
+        "most", "Give it a value",
     ),
     "an array of sums": (
         "    float sums[4][2];\n    for (int i = 0; i < n; ++i)\n        for (int k = 0; k < 8; ++k) "
@@ -38,16 +38,20 @@ WRONG = {
         "sums", "float sums[4][2] = {};",
     ),
     "on one way only": (
-        "    float v;\n    if (t < n) v = x[t];\n    y[t] = v * 2;", "v", "float v = 0;",
+        "    float v;\n    if (t < n) v = x[t];\n    y[t] = v * 2;", "v", "Give it a value",
     ),
     "an accumulator of tensor cores": (FRAGMENTS.replace("FILL", ""), "sums", "wmma::fill_fragment(sums, 0.0f);"),
     "a sum in double": (
         "    double sum;\n    for (int i = 0; i < n; ++i) sum += x[i];\n    y[t] = sum;", "sum", "double sum = 0;"
     ),
+    "a factor beside a sum that is set": (
+        "    float sum, a;\n    sum = 0;\n    for (int i = 0; i < n; ++i) sum += a * x[i];\n    y[t] = sum;",
+        "a", "Give it a value",
+    ),
     "what decides": (
         "    float best;\n    for (int i = 0; i < n; ++i)\n    "
         "if (x[i] * x[t] > best) { best = x[i] * x[t]; y[t] = i; }",
-        "best", "float best = 0;",
+        "best", "Give it a value",
     ),
 }  # fmt: skip
 # name: (body, what y[t] shall be for n = 20)
@@ -122,7 +126,7 @@ def test_a_variable_that_is_never_set_is_named(name, level, arch):
         launched(body, level, arch)
     (finding,) = caught.value.report.findings
     assert (finding.kind, finding.array) == ("variable that is never set", variable)
-    assert f"{variable}, a variable that is never set" in finding.message and advice in finding.message
+    assert f"{variable}, a variable without a first value" in finding.message and advice in finding.message
 
 
 @pytest.mark.parametrize(("level", "arch"), LEVELS)

@@ -69,10 +69,7 @@ def _of_input(facts: Facts, solution: Any, number: int, name: str, element: str,
     if constant != 0:
         if mine(ones) - constant != mine(2 * ones) - mine(ones):
             return ""  # then it is no sum to which a number is added
-        return (
-            f"Where every array that the kernel is given is full of 0, {element} becomes {constant:g} and not 0: a "
-            "part of it comes from no array."
-        )
+        return f"Where all numbers of the arrays that the kernel reads are 0, {element} becomes {constant:g} and not 0."
     all_mine = mine(ones)
     if not _is_sum(mine, shape):
         return ""
@@ -81,7 +78,7 @@ def _of_input(facts: Facts, solution: Any, number: int, name: str, element: str,
     unit = _unit(facts, all_needed)
     counted = round(all_needed / unit)
     if all_mine == -all_needed:
-        return f"{name} is subtracted, and it must be added."
+        return f"Where all numbers of {name} are 1 and all others 0, {element} has the wrong sign."
     if all_mine / unit != round(all_mine / unit) or all_mine < 0:
         mine_times, due = ("once" if n == 1 else f"{n:g} times" for n in (all_mine, all_needed))
         named = f"{facts.problem.scalars[0]} = " if unit != 1 else ""
@@ -106,7 +103,7 @@ def _of_input(facts: Facts, solution: Any, number: int, name: str, element: str,
             single = _of_one_line(name, axis, lines[0][0]) if [len(line) for line in lines] == [1, 1] else None
             single = single if single and lines[0][0] == lines[1][0] else None
             return _difference(element, name, has, due, words, words if len(shape) == 1 else single)
-    return f"{element} is made of other elements of {name} than it should be." if _moved(along_axes) else ""
+    return ""
 
 
 def _is_sum(launch: Callable[[np.ndarray], float], shape: tuple[int, ...]) -> bool:
@@ -122,11 +119,6 @@ def _is_used(facts: Facts, number: int, first: int) -> bool:
         _launched(facts.examination.kernel, facts, number, times * given, others=True)[first] for times in (1, 2)
     )
     return not trial.same(once, twice)
-
-
-def _moved(along_axes: list[list[np.ndarray]]) -> bool:
-    """Whether an input of several dimensions has the right rows and the right columns, so that it is their pairs."""
-    return len(along_axes) > 1
 
 
 def _unit(facts: Facts, all_needed: float) -> float:
@@ -150,7 +142,7 @@ def _counts(
         values = np.zeros(shape[axis])
         values[list(chosen)] = [float(base) ** digit for digit in range(len(chosen))]
         left = launch(values.reshape([-1 if dimension == axis else 1 for dimension in range(len(shape))])) / unit
-        if left < 0 or left != round(left):
+        if not np.isfinite(left) or left < 0 or left != round(left):
             return None
         left = int(left)
         for index in chosen:
@@ -205,7 +197,7 @@ def _difference(
     if foreign.any():
         parts.append(f"has {words(foreign)}, which {'does' if foreign.sum() == 1 else 'do'} not belong to it")
     if not parts:
-        return f"{element} is made of {has.sum()} elements of {name}, and {due.sum()} are needed."
+        return f"{element} has {has.sum()} summands from {name}, and {due.sum()} are needed."
     return f"{element} {' and '.join(parts)}."
 
 

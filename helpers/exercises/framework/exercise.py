@@ -263,7 +263,7 @@ class KernelExercise(Exercise):
         return (*observed, *repaired) or reasons.of_others(*asked)
 
     def _stored_by_many(self, examination: Examination) -> tuple[str, ...]:
-        """That many threads of a right kernel store the same element, where those of the course's solution do not."""
+        """That a right kernel stores an element many times as often as the course's solution does."""
         course = simulated(self.solved, self.problem.entry)
         for case in self.problem.cases:
             most, due = (
@@ -273,7 +273,7 @@ class KernelExercise(Exercise):
             if most > MANY_STORES * due:
                 return (
                     f"With {case.label(self.problem.scalars)}, an element of {self.problem.output} is stored {most} "
-                    f"times, where {theme.plural(due, 'time')} would do: threads do what is others' part.",
+                    f"times, where {theme.plural(due, 'time')} would do.",
                 )
         return ()
 
@@ -433,8 +433,8 @@ def _in_conflict(own: Judged, course: Judged) -> str:
     if in_all[0] <= in_all[1] or not mine > MANY_WAVEFRONTS * due > 0:
         return ""  # fewer requests, of which the slow ones are left
     return (
-        f"Right, but a request to shared memory takes {mine:.1f} clock cycles on average, where {due:.1f} would do: "
-        "lanes that are neighbours do not ask for neighbours in a tile."
+        f"Right, but a request to shared memory takes {mine:.1f} clock cycles on average, and one of the course's "
+        f"solution {due:.1f}; in all they take more, too."
     )
 
 
@@ -459,10 +459,7 @@ def _in_double(own: Judged, course: Judged) -> str:
 
     if not goals.in_double(own) or goals.in_double(course):
         return ""
-    return (
-        "Right, but it adds in double: numbers of 64 bits take the units for double and twice the registers. Declare "
-        "float what is multiplied and added."
-    )
+    return "Right, but it adds in double: numbers of 64 bits take the units for double and twice the registers."
 
 
 def _stored_again(own: Judged, course: Judged) -> str:
@@ -481,8 +478,7 @@ def _stored_by_few(own: Judged, course: Judged) -> str:
         return ""
     return (
         "Right, but a thread of the launch that is counted stores up to "
-        f"{theme.plural(most[0], 'element')}, and one of the course's solution at most {most[1]}: let more threads "
-        "share the work."
+        f"{theme.plural(most[0], 'number')}, and one of the course's solution at most {most[1]}."
     )
 
 
@@ -516,7 +512,7 @@ def _more_barriers(own: Judged, course: Judged) -> str:
     mine, due = (judged.barriers / np.prod(judged.recording.launches[-1].facts.grid) for judged in (own, course))
     return (
         "Right, but a block of the launch that is counted passes more barriers than one of the course's solution, "
-        f"{theme.number(mine)} to {theme.number(due)}: each is a place where warps wait for one another."
+        f"{theme.number(mine)} to {theme.number(due)}."
     )
 
 
@@ -536,7 +532,9 @@ def _far_more_work(own: Judged, course: Judged) -> str:
 
 def _renamed(own: Judged, course: Judged) -> str:
     """That a right kernel lacks the `extern "C"` of the course's solution; "" if it does not."""
-    mine, due = ('extern "C"' in judged.kernel.compiled.source for judged in (own, course))
+    mine, due = (
+        re.search(r'extern\s*"C"', "\n".join(code_of(judged.kernel.compiled.source))) for judged in (own, course)
+    )
     if mine or not due:
         return ""
     return 'Right, but without extern "C" the compiler changes the kernel\'s name, and on a GPU CuPy does not find it.'

@@ -25,15 +25,12 @@ if TYPE_CHECKING:
 MOST_ELEMENTS = 200_000  # of a picture
 HEAD_OF_HAZARD = 2  # lines: the launch, and what happened where
 
-BOTH_STORE = "Both store, so that it is chance which value stays: each element must be stored by one thread."
+BOTH_STORE = "Both store, in no order, so that it is chance which value stays."
 ATOMIC_AND_STORE = (
-    "One thread changes the element by an atomic function, and another one stores over it: what was added before is "
-    "lost. All threads that change it must do so by the atomic function, and none by =."
+    "One thread changes the element by an atomic function, and another one stores to it, in no order: if the store "
+    "comes later, the change is lost."
 )
-ONE_OWNER = (
-    "One thread reads what another one writes, in any order: each element of the result must be computed and stored by "
-    "one thread alone."
-)
+ONE_OWNER = "One thread reads what another one writes, in no order."
 
 
 def verdict(
@@ -143,10 +140,12 @@ def _failure(
     right = sum(outcome.passed for outcome in examination.outcomes)
     already = ""
     if right:
-        already = f"\n{theme.plural(right, 'shape')} of {len(problem.cases)} {'is' if right == 1 else 'are'} right."
+        tried = len(examination.outcomes)
+        of = f"{tried}{' that were tried' if tried < len(problem.cases) else ''}"
+        already = f"\n{theme.plural(right, 'shape')} of {of} {'is' if right == 1 else 'are'} right."
     launch = failure.case.label(problem.scalars)
     if failure.error is not None:
-        guarded = re.search(r"\bif\s*\([^;]*[<>]", source)
+        guarded = re.search(r"\b(?:if|while)\s*\([^;]*[<>]|[<>][^;]*\?", source)
         advised = not because and not guarded and not _whole_tiles(examination, problem)
         return f"{launch}:\n{_stopped(failure.error, bool(because), advised)}{already}"
     if failure.report.findings:
@@ -171,7 +170,7 @@ _OF_LAUNCH = re.compile(
     r"| Shared memory alone may get its size at the launch:[^\n]*shared_mem=…\."
     r"| If the work is really that long, use a smaller problem, or gpusim\.record\(max_instructions=…\)\."
 )
-MUCH_WORK = " If it does, each thread does far more than its part of the work."
+MUCH_WORK = " If it does, it executes far more instructions than the course's solution."
 
 
 def _stopped(error: SimulatorError, explained: bool, advised: bool) -> str:
@@ -183,6 +182,7 @@ def _stopped(error: SimulatorError, explained: bool, advised: bool) -> str:
     return what if advice.startswith(GUARD) and not advised else _OF_LAUNCH.sub("", str(error))
 
 
+_OF_BARRIERS = re.compile(r" Put __sync(?:threads|warp)\(\) ")
 _OF_FLAGS = re.compile(r" Where one waits for a flag[^.]*\.")
 _SIDE = re.compile(r"^    (?:thread|lane) .*\) (\w+)(?: \(atomically\))? \w+\[", re.MULTILINE)
 
@@ -198,7 +198,7 @@ def _hazard(finding: Finding, problem: Problem, source: str, advised: bool) -> s
     if not advice and finding.kind == GLOBAL_RACE and isinstance(problem, Gemm | MatrixMap):
         advice = ONE_OWNER
     what, _, usual = message.rpartition("\n")
-    return f"{what}\n{advice or usual.partition(' Put __syncthreads() ')[0]}" if advised else what
+    return f"{what}\n{advice or _OF_BARRIERS.split(usual)[0]}" if advised else what
 
 
 _CALL = re.compile(r"copies into (\w+)\[[^\n]*\n    called from line (\d+): (\w+)\(([^\n]*)")
@@ -226,7 +226,7 @@ def _others(shown: Finding, findings: Sequence[Finding]) -> str:
     arrays = sorted({other.array for other in others} - {shown.array})
     if arrays and all(other.kind == shown.kind for other in others):
         return f"\n(The same happens to {' and '.join(arrays)}.)"
-    return f"\n({len(others)} more of this kind.)"
+    return f"\n({theme.plural(len(others), 'more finding')}.)" if len(others) > 1 else "\n(1 more finding.)"
 
 
 def _first_wrong(examination: Examination, failure: Outcome, problem: Problem) -> str:
@@ -272,9 +272,10 @@ def _picture(examination: Examination, failure: Outcome, problem: Problem) -> th
     from helpers.pictures.error_map.figure import ErrorMap, error_map_figure  # the first picture loads matplotlib
 
     stores = trial.stores(examination.kernel, problem, failure.case)  # type: ignore[arg-type]
-    races = any(finding.kind == GLOBAL_RACE for finding in failure.report.findings)
-    several = (stores > 1) & races  # what they hold is chance, in whatever order they were stored here
-    wrong = failure.wrong | several
+    several = np.zeros(stores.shape, bool)
+    if any(finding.kind == GLOBAL_RACE for finding in failure.report.findings):
+        several = trial.stored_by_several(examination.kernel, problem, failure.case)  # type: ignore[arg-type]
+    wrong = failure.wrong | several  # what these hold is chance, in whatever order they were stored here
     shown = [problem.as_matrix(array) for array in (wrong, wrong & (stores == 0), several)]
     first = problem.index(tuple(int(i) for i in np.argwhere(wrong)[0]))
     data = ErrorMap(problem.output, shown[0], shown[1], first, _tile(problem, failure.case), shown[2])

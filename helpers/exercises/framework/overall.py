@@ -54,9 +54,7 @@ def factor_or_constant(facts: Facts) -> str:
     factors = np.unique(left[some] / due[some])
     if len(factors) != 1 or factors[0] == 0 or len(np.unique(due[some])) < FEWEST or left[~some].any():
         return ""
-    blocks = {int(np.prod(facts.problem.prepare(outcome.case).grid)) for outcome in outcomes}
-    as_blocks = ", as many times as the launch has blocks" if blocks == {factors[0]} else ""
-    return f"Every element of {name} is {factors[0]:g} times what it should be{as_blocks}."
+    return f"Every element of {name} is {factors[0]:g} times what it should be."
 
 
 def other_formula(facts: Facts) -> str:
@@ -70,6 +68,7 @@ def other_formula(facts: Facts) -> str:
                 if cut:
                     return f"The old C is cut to whole numbers: C becomes {sum_}{old} of those."
                 due = "alpha * sum" if concerned[0].case.beta == 0 and when else "alpha * sum + beta * C"
+                when = when or ("Where beta is not 0, " if old else "")  # else the formulas have no old C
                 return f"{when}C becomes {sum_}{old}, and {due} is needed."
     return ""
 

@@ -121,9 +121,8 @@ class Probe:
         return np.ones((ROOM * M, K)), np.ones((ROOM * K, N))
 
     def ks(self, of_A: bool) -> np.ndarray | None:
-        """How often each k of A, or of B, is in the sum of each element: (M, N, K); None where one is in it too
-        often to
-        be counted."""
+        """How often each k of A, or of B, is in the sum of each element: (M, N, K); None where one is in it too often
+        to be counted, or in part."""
         M, N, K = self.shape
         if K > MOST_K:
             return None
@@ -141,7 +140,7 @@ class Probe:
                 left = left // DIGIT
             if left.any():
                 return None
-        return counts
+        return None if (counts % 1).any() else counts
 
     def of_A(self, k: int) -> Taken:
         """The elements of A that row k of B is multiplied by."""

@@ -6,7 +6,7 @@ A sentence is given only for what was found in every element, or it says of whic
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -55,10 +55,7 @@ class Pattern:
     index: Callable[[Point], Index]
 
 
-TRADED = (
-    "Row and column trade places, where A and B are read or where C is stored: what belongs to row r and column c is "
-    "in row c and column r."
-)
+TRADED = "Row and column trade places: what belongs to row r and column c is in row c and column r."
 
 
 def _linear(index: Any, width: int) -> Index:
@@ -67,7 +64,7 @@ def _linear(index: Any, width: int) -> Index:
 
 # Of A the element in row `row` at k is needed, of B the one at k in column `col`.
 OF_A = (
-    Pattern("A is read in row `col` where row `row` is needed: A[col, k].", lambda p: (p.col, p.k)),
+    Pattern("The sum of C[r, c] is made with row c of A, and row r is needed.", lambda p: (p.col, p.k)),
     Pattern("A is read as if it were stored column by column, at row + k * M; it is row-major: row * K + k.",
             lambda p: _linear(p.row + p.k * p.M, p.K)),
     Pattern("A is read at k * K + row, as if row and k traded places; row-major it is row * K + k.",
@@ -78,30 +75,28 @@ OF_A = (
             lambda p: _linear(p.row * p.M + p.k, p.K)),
     Pattern("A is read in the row of the tile that has the number of the element's column there.",
             lambda p: (p.row - p.y + p.x, p.k)),
-    Pattern("The tile of A is filled in one order of its two indices and read in the other one: row and k trade places "
-            "inside the tile.", lambda p: (p.row - p.y + p.in_tile, p.k - p.in_tile + p.y)),
-    Pattern("Every product of a tile uses one k of A, the number of the element's row in the tile: the column that is "
-            "loaded, or read from the tile, follows the row.",
+    Pattern("Row and k trade places inside the tiles of A.",
+            lambda p: (p.row - p.y + p.in_tile, p.k - p.in_tile + p.y)),
+    Pattern("Every product of a tile uses one k of A, the number of the element's row in the tile.",
             lambda p: (p.row, p.k - p.in_tile + p.y)),
-    Pattern("Every tile of A is the first one: the column that is loaded does not move on from tile to tile, or what "
-            "is loaded is not what is multiplied.",
+    Pattern("All products use the first tile along k of A.",
             lambda p: (p.row, p.in_tile)),
-    Pattern("Every block takes its tile of A from the first rows: the row at which the block's tile begins is missing.",
+    Pattern("Every block takes its tile of A from the first rows.",
             lambda p: (p.y, p.k)),
-    Pattern("Every block takes its tile of A from the first rows, and each time the first one: the block's first row "
-            "and the column at which the tile along k begins are both missing.", lambda p: (p.y, p.in_tile)),
-    Pattern("A is read one k too far: at k + 1.", lambda p: _linear(p.row * p.K + p.k + 1, p.K)),
+    Pattern("Every block takes its tile of A from the first rows, and each time the first one.",
+            lambda p: (p.y, p.in_tile)),
+    Pattern("A is read one element too far: at row * K + k + 1.", lambda p: _linear(p.row * p.K + p.k + 1, p.K)),
     Pattern("The sums are those of the next row of A, row + 1.", lambda p: (p.row + 1, p.k)),
     Pattern("All rows of a thread's patch hold what belongs to the first one.",
             lambda p: (p.row - p.row % (p.tiles.TM or 1), p.k)),
-    Pattern("Every product uses the first k of A: the index does not move with k.", lambda p: (p.row, 0)),
-    Pattern("Every product of a tile uses its first k of A: the index does not move with k.",
+    Pattern("Every product uses the first k of A.", lambda p: (p.row, 0)),
+    Pattern("Every product of a tile uses its first k of A.",
             lambda p: (p.row, p.k - p.in_tile)),
-    Pattern("The row of A's tile begins at the block's column.",
+    Pattern("The tile of A begins in the row with the number of the block's first column.",
             lambda p: (p.col - p.x + p.y, p.k)),
 )  # fmt: skip
 OF_B = (
-    Pattern("B is read in column `row` where column `col` is needed: B[k, row].", lambda p: (p.k, p.row)),
+    Pattern("The sum of C[r, c] is made with column r of B, and column c is needed.", lambda p: (p.k, p.row)),
     Pattern("B is read as if it were stored column by column, at k + col * K; it is row-major: k * N + col.",
             lambda p: _linear(p.k + p.col * p.K, p.N)),
     Pattern("B is read at col * N + k, as if k and col traded places; row-major it is k * N + col.",
@@ -112,28 +107,25 @@ OF_B = (
             lambda p: _linear(p.k * p.M + p.col, p.N)),
     Pattern("B is read in the column of the tile that has the number of the element's row there.",
             lambda p: (p.k, p.col - p.x + p.y)),
-    Pattern("The tile of B is filled in one order of its two indices and read in the other one: k and column trade "
-            "places inside the tile.", lambda p: (p.k - p.in_tile + p.x, p.col - p.x + p.in_tile)),
-    Pattern("Every product of a tile uses one k of B, the number of the element's column in the tile: the row that is "
-            "loaded, or read from the tile, follows the column.",
+    Pattern("Column and k trade places inside the tiles of B.",
+            lambda p: (p.k - p.in_tile + p.x, p.col - p.x + p.in_tile)),
+    Pattern("Every product of a tile uses one k of B, the number of the element's column in the tile.",
             lambda p: (p.k - p.in_tile + p.x, p.col)),
-    Pattern("Every tile of B is the first one: the row that is loaded does not move on from tile to tile, or what "
-            "is loaded is not what is multiplied.",
+    Pattern("All products use the first tile along k of B.",
             lambda p: (p.in_tile, p.col)),
-    Pattern("Every block takes its tile of B from the first columns: the column at which the block's tile begins is "
-            "missing.", lambda p: (p.k, p.x)),
-    Pattern("Every block takes its tile of B from the first columns, and each time the first one: the block's first "
-            "column and the row at which the tile along k begins are both missing.", lambda p: (p.in_tile, p.x)),
+    Pattern("Every block takes its tile of B from the first columns.", lambda p: (p.k, p.x)),
+    Pattern("Every block takes its tile of B from the first columns, and each time the first one.",
+            lambda p: (p.in_tile, p.x)),
     Pattern("The k at which a tile begins is added to B's column: it is a row of B, and must be multiplied by N, too.",
             lambda p: _linear(p.k - p.in_tile + p.in_tile * p.N + p.col, p.N)),
-    Pattern("B is read one k too far: in row k + 1.", lambda p: (p.k + 1, p.col)),
+    Pattern("B is read one row too far: in row k + 1.", lambda p: (p.k + 1, p.col)),
     Pattern("The sums are those of the next column of B, col + 1.", lambda p: _linear(p.k * p.N + p.col + 1, p.N)),
     Pattern("All columns of a thread's patch hold what belongs to the first one.",
             lambda p: (p.k, p.col - p.col % (p.tiles.TN or 1))),
-    Pattern("Every product uses the first k of B: the index does not move with k.", lambda p: (0, p.col)),
-    Pattern("Every product of a tile uses its first k of B: the index does not move with k.",
+    Pattern("Every product uses the first k of B.", lambda p: (0, p.col)),
+    Pattern("Every product of a tile uses its first k of B.",
             lambda p: (p.k - p.in_tile, p.col)),
-    Pattern("The column of B's tile begins at the block's row.",
+    Pattern("The tile of B begins in the column with the number of the block's first row.",
             lambda p: (p.k, p.row - p.y + p.x)),
 )  # fmt: skip
 
@@ -157,17 +149,14 @@ def _explained(probe: Probe, tiles: Tiles) -> Iterator[str]:
         return
     if not probe.count[written].any():
         if K > 1 and not probe.with_beta.any():
-            yield (
-                "No product is in the sums that are stored: nothing is added, what is multiplied is 0, or the sum "
-                "begins again after that."
-            )
+            yield "C is 0 even where all numbers of A and B are 1."
         return
     degrees = probe.degrees
     if missing := [name for name, degree in zip("AB", degrees, strict=True) if degree == 0]:
         yield f"No number of {' or of '.join(missing)} is in C."
         return
-    if degrees != (1, 1):
-        return
+    if degrees != (1, 1) or (probe.count[written] % 1).any() or (probe.count[written] < 0).any():
+        return  # no sum of products, each of them whole and added
     A, B, C = probe.values
     wrong = written & ((A[:M] @ B[:K]) != C)
     if not wrong.any():
@@ -191,7 +180,7 @@ def _explained(probe: Probe, tiles: Tiles) -> Iterator[str]:
         exact = np.einsum("ijk,ik,kj->ij", uses_A, A[:M], B[:K]) == C  # all of them are products of this row and column
         if missed.any() and np.array_equal(uses_A[first], uses_B[first]) and exact[first]:
             same = bool((uses_A[wrong] == uses_A[first]).all() and exact[wrong].all()) and not probe.unwritten.any()
-            yield _missing(uses_A[first], first, K, tiles, same)
+            yield _missing(uses_A[first], first, K, same)
             return
     for k, of_A, of_B in zip(asked, with_B, with_A, strict=True):
         sentence = _one_product(k, of_A, of_B, first, probe.shape)
@@ -209,7 +198,26 @@ def _patterns(probe: Probe, wrong: np.ndarray, tiles: Tiles) -> tuple[str, ...]:
     right = np.random.default_rng(0).permutation(np.argwhere(~wrong & ~probe.unwritten))[:MOST_COMPARED]
     few = places[:: max(1, len(places) // MOST_COMPARED)][: 2 * MOST_COMPARED]
     some, most = (np.concatenate([chosen, right]) for chosen in (few, places))  # a pattern speaks of all elements
-    return next((pair for pair in _pairs(probe, some, tiles) if pair in _pairs(probe, most, tiles, pair)), ())
+    found = (pair for pair in _pairs(probe, some, tiles) if pair in _pairs(probe, most, tiles, pair))
+    return next((pair for pair in found if _holds_in_others(probe, pair)), ())
+
+
+def _holds_in_others(probe: Probe, pair: tuple[str, ...]) -> bool:
+    """Whether patterns hold in the other launches of whole tiles, too, as far as these can be asked: in one shape a
+    size may be equal to another number."""
+    for case in probe.problem.cases:
+        tiles = probe.problem._inputs(case).tiles
+        depths = zip((tiles.BM, tiles.BN, tiles.BK), case.sizes.values(), strict=True)
+        if case is probe.case or min(case.sizes.values()) < 2 or any(size % (tile or 1) for tile, size in depths):
+            continue
+        other = replace(probe, case=case)
+        try:
+            written = np.argwhere(~other.unwritten)[:: max(1, other.unwritten.size // (4 * MOST_COMPARED))]
+            if len(written) and pair not in _pairs(other, written, tiles, pair):
+                return False
+        except CannotProbe:
+            continue
+    return True
 
 
 def _pairs(
@@ -251,7 +259,10 @@ def _moved(probe: Probe, wrong: np.ndarray, with_B: list[Taken], with_A: list[Ta
     if any((factor.col[wrong] != cols[wrong]).any() or (factor.row[wrong] != factor.k).any() for factor in with_A):
         return ""
     row, col = int(rows[first]), int(cols[first])
-    if (row, col) == first:
+    A, B, C = probe.values
+    if (row, col) == first or (
+        np.einsum("ek,ke->e", A[rows[wrong].astype(int)], B[:K, cols[wrong].astype(int)]) != C[wrong]
+    ).any():
         return ""
     if row >= M or col >= N:
         return f"C[{first[0]}, {first[1]}] holds the sum of row {row} and column {col}, and C has {M} rows of {N}."
@@ -268,41 +279,29 @@ def _difference(probe: Probe, wrong: np.ndarray, rows: np.ndarray, cols: np.ndar
     stored = " that are stored" if probe.unwritten.any() else ""
     row, col = np.broadcast_arrays(np.arange(wrong.shape[0])[:, None], np.arange(wrong.shape[1])[None, :])
     if (rows[wrong] == col[wrong]).all() and (cols[wrong] == row[wrong]).all():
-        return f"In all {'elements' + stored if stored else 'of C'}, rows and columns trade places."
+        return f"In all wrong elements{stored} rows and columns trade places."
     if inside and (rows[wrong] == row[wrong]).all():
         return f"All wrong elements{stored} hold the sum of their own row and of another column than their own."
     if inside and (cols[wrong] == col[wrong]).all():
         return f"All wrong elements{stored} hold the sum of their own column and of another row than their own."
-    return "What a thread loads or reads, and where it stores, are not of the same row and column."
+    return ""
 
 
-def _missing(uses: np.ndarray, first: tuple[int, ...], K: int, tiles: Tiles, same: bool) -> str:
-    """Products that are not there, or there more than once: as sets of k, and of tiles where those are whole."""
+def _missing(uses: np.ndarray, first: tuple[int, ...], K: int, same: bool) -> str:
+    """Products that are not there, or there more than once: as sets of k."""
     where = "Every wrong element" if same else f"C[{first[0]}, {first[1]}]"
     missing, often = np.flatnonzero(uses == 0), np.flatnonzero(uses > 1)
     if len(missing) == K:
         return f"{where} has none of its products."
     parts = []
     if len(missing):
-        parts.append(f"lacks the products with k = {runs(missing.tolist())}{_tiles(missing, K, tiles)}")
+        parts.append(f"lacks the products with k = {runs(missing.tolist())}")
     if len(often):
         times = sorted({int(use) for use in uses[often]})
         what = "those" if parts else "the products"
-        parts.append(f"has {what} with k = {runs(often.tolist())}{_tiles(often, K, tiles)} "
+        parts.append(f"has {what} with k = {runs(often.tolist())} "
                      f"{' or '.join('twice' if n == 2 else f'{n} times' for n in times)}")  # fmt: skip
     return f"{where} {' and '.join(parts)}."
-
-
-def _tiles(ks: np.ndarray, K: int, tiles: Tiles) -> str:
-    """' (tile 2 of 3)' for whole tiles along k."""
-    depth = tiles.BK or 0
-    if depth < 2 or depth >= K:
-        return ""
-    numbers = sorted(set((ks // depth).tolist()))
-    whole = sum(min(depth, K - number * depth) for number in numbers)
-    if whole != len(ks):
-        return ""
-    return f" (tile{'s' if len(numbers) > 1 else ''} {runs([n + 1 for n in numbers])} of {-(-K // depth)} along k)"
 
 
 def _one_product(k: int, of_A: Taken, of_B: Taken, first: tuple[int, ...], shape: tuple[int, int, int]) -> str:
@@ -316,7 +315,7 @@ def _one_product(k: int, of_A: Taken, of_B: Taken, first: tuple[int, ...], shape
             f"For C[{row}, {col}], column {k} of A is multiplied by B[{_at(first, of_B)}], and B[{k}, {col}] is needed."
         )
     for name, other, count in (("column", "A", of_B.count[first]), ("row", "B", of_A.count[first])):
-        if count != 1:
+        if count != 1 and count >= 0 and count == round(count):
             times = "no product" if count == 0 else f"{count:.0f} products"
             return f"For C[{row}, {col}], {name} {k} of {other} is in {times}, and one is needed."
     return ""

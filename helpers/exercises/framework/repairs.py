@@ -258,7 +258,8 @@ def _sentence(number: int, line: str, other: str) -> str:
 
 
 def _fragments(line: str, other: str) -> tuple[str, str]:
-    """The parts of two lines in which they differ: an element of an array, else the whole statements."""
+    """The parts of two lines in which they differ: an element of an array, if it is there once, else the whole
+    statements."""
     line, other = (text.split("//")[0].strip() for text in (line, other))
     begin = len(commonprefix([line, other]))
     rest = [text[begin:][::-1] for text in (line, other)]
@@ -274,7 +275,8 @@ def _fragments(line: str, other: str) -> tuple[str, str]:
         )
         for text in (line, other)
     ]
-    return (accesses[0], accesses[1]) if all(accesses) else (line, other)
+    told_apart = all(accesses) and line.count(accesses[0]) == 1
+    return (accesses[0], accesses[1]) if told_apart else (line, other)
 
 
 def _foreign_lines(lines: list[str], solution: str) -> list[int]:

@@ -176,8 +176,7 @@ def _sum_of_elements(i: Inputs) -> np.ndarray:
 
 
 PRODUCTS: tuple[Slip, ...] = (
-    Slip("nothing_added", "The product is missing: nothing is added to the sum, or what is multiplied is 0, or the sum "
-         "is set back to 0, or it is not stored.",
+    Slip("nothing_added", "The product is missing.",
          lambda i: np.zeros((i.M, i.N))),
     Slip("last_k_missing", "The last product, k = K − 1, is missing: the loop over k ends one step too early.",
          _some_k(lambda i, k: k < i.K - 1)),
@@ -205,16 +204,16 @@ PRODUCTS: tuple[Slip, ...] = (
          "B[k * N + col].", _indexed(b=lambda i, row, col, k: k + col * i.K), row_major=True),
     Slip("both_transposed", "A and B are both read as if they were stored column by column; they are row-major.",
          _indexed(lambda i, row, col, k: row + k * i.M, lambda i, row, col, k: k + col * i.K), row_major=True),
-    Slip("A_by_col", "A is read in row `col` of the thread, not in its row `row`.",
+    Slip("A_by_col", "For C[r, c], A is read in row c, not in row r.",
          _indexed(a=lambda i, row, col, k: col * i.K + k)),
-    Slip("B_by_row", "B is read in column `row` of the thread, not in its column `col`.",
+    Slip("B_by_row", "For C[r, c], B is read in column r, not in column c.",
          _indexed(b=lambda i, row, col, k: k * i.N + row)),
-    Slip("row_col_swapped", "row and col trade places where A and B are read: C[row, col] holds what belongs to "
-         "C[col, row].", _indexed(lambda i, row, col, k: col * i.K + k, lambda i, row, col, k: k * i.N + row)),
+    Slip("row_col_swapped", "Rows and columns trade places where A and B are read: C[r, c] holds what belongs to "
+         "C[c, r].", _indexed(lambda i, row, col, k: col * i.K + k, lambda i, row, col, k: k * i.N + row)),
     Slip("sum_not_product", "A and B are added where they should be multiplied.", _sum_of_elements),
     Slip("sum_is_an_int", "The sum is an int: after each product it is cut to a whole number. Make it a float.",
          _sum_cut_to_integer),
-    Slip("product_subtracted", "The products are subtracted where they should be added: C has the wrong sign.",
+    Slip("product_subtracted", "The products are subtracted where they should be added.",
          lambda i: -(i.A @ i.B)),
     Slip("tail_of_k_missing", "The last k are missing where the tile's depth does not divide K: the number of tiles is "
          "rounded down, and it must be rounded up.", _some_k(lambda i, k: k < i.K // _BK(i) * _BK(i))),
@@ -235,13 +234,13 @@ PRODUCTS: tuple[Slip, ...] = (
     Slip("first_k_of_tile_missing", "Each tile loses its first k: the loop inside the tile begins one step too late.",
          _some_k(lambda i, k: k % _BK(i) != 0)),
     Slip("A_stands_still", "Every round multiplies the first tile of A: the column that is loaded does not move on by "
-         "the tile's depth, or what is loaded is not what is multiplied.",
+         "the tile's depth.",
          _indexed(a=lambda i, row, col, k: row * i.K + k % _BK(i))),
     Slip("B_stands_still", "Every round multiplies the first tile of B: the row that is loaded does not move on by the "
-         "tile's depth, or what is loaded is not what is multiplied.",
+         "tile's depth.",
          _indexed(b=lambda i, row, col, k: k % _BK(i) * i.N + col)),
     Slip("tiles_stand_still", "Every round multiplies the first tiles of A and B: k does not move on by the tile's "
-         "depth where they are loaded, or what is loaded is not what is multiplied.",
+         "depth where they are loaded.",
          _indexed(lambda i, row, col, k: row * i.K + k % _BK(i), lambda i, row, col, k: k % _BK(i) * i.N + col)),
     Slip("k_moves_by_1", "From tile to tile k moves on by 1, so that most products are counted several times: it must "
          "move on by the tile's depth.", _some_k(lambda i, k: np.minimum(k + 1, _BK(i)))),

@@ -193,15 +193,35 @@ def stores(kernel: Kernel, problem: Problem, case: Case) -> np.ndarray:
     """How often each element is stored in a launch, of the output's shape. What ends early has stored so far."""
     setup = problem.prepare(case)
     count = np.zeros(setup.output.size, int)
+    for trace in _traces_of_stores(kernel, setup):
+        np.add.at(count, elements(trace, setup.output.itemsize), 1)
+    return count.reshape(setup.output.shape)
+
+
+def stored_by_several(kernel: Kernel, problem: Problem, case: Case) -> np.ndarray:
+    """Bool, of the output's shape: which elements several threads store in a launch."""
+    setup = problem.prepare(case)
+    first, last = np.full(setup.output.size, np.inf), np.full(setup.output.size, -1.0)
+    for trace in _traces_of_stores(kernel, setup):
+        threads = np.arange(len(trace.addresses)) if trace.active is None else np.flatnonzero(trace.active)
+        across, down, _ = (*setup.grid, 1, 1)[:3]
+        x, y, z = trace.block
+        stored = elements(trace, setup.output.itemsize)
+        numbers = np.repeat((x + across * (y + down * z)) * len(trace.addresses) + threads, len(stored) // len(threads))
+        np.minimum.at(first, stored, numbers)
+        np.maximum.at(last, stored, numbers)
+    return (last > first).reshape(setup.output.shape)
+
+
+def _traces_of_stores(kernel: Kernel, setup: Setup) -> list[Trace]:
+    """The stores to the output with an active thread; none of a launch that is stopped."""
     try:
         traces = record(kernel, setup).launches[-1].traces
     except SimulatorError:
-        return count.reshape(setup.output.shape)
+        return []
     name = output_name(kernel, setup)
-    for trace in traces:
-        if trace.space == "global" and trace.op != "ld" and trace.array == name:
-            np.add.at(count, elements(trace, setup.output.itemsize), 1)
-    return count.reshape(setup.output.shape)
+    stores = (trace for trace in traces if trace.space == "global" and trace.op != "ld" and trace.array == name)
+    return [trace for trace in stores if trace.active is None or trace.active.any()]
 
 
 def elements(trace: Trace, size: int = 4) -> np.ndarray:

@@ -60,7 +60,7 @@ W_SLIPS = {
                             "may be more or less than a row.",
                             lambda i: (_thread(i)[0] + 32 * _thread(i)[1]) // 32),
     "grid_for_block": MapSlip("A step in y skips a row of the block, blockDim.x threads; gridDim.x is the number of "
-                              "blocks.",
+                              "blocks along x.",
                               lambda i: (_thread(i)[0] + i.grid[0] * _thread(i)[1]) // 32),
     "width_of_W": MapSlip("A step in y skips a row of the block, blockDim.x threads; N is the width of W.",
                           lambda i: (_thread(i)[0] + i.case.sizes["N"] * _thread(i)[1]) // 32),

@@ -8,6 +8,11 @@ from gpusim.sentences import Sentence
 
 GUARD = "Compare the index with the size before the access"  # how the advice to a thread without an element begins
 
+BY_ALL_THREADS = (
+    "__syncthreads() must be reached by all threads of the block: whether one comes there must not depend on the "
+    "thread."
+)
+
 # Kinds of findings: `Finding.kind`.
 SHARED_RACE, GLOBAL_RACE = "race in shared memory", "race in global memory"
 UNWRITTEN_SHARED, UNWRITTEN_GLOBAL = "unwritten shared memory", "unwritten global memory"

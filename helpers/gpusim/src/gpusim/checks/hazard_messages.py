@@ -10,7 +10,7 @@ from gpusim.checks.undefined_values import Absence, Use
 from gpusim.devices import WARP, unravel
 from gpusim.engine.ir import Program
 from gpusim.engine.memory import lane_name, product
-from gpusim.errors import coordinates
+from gpusim.errors import BY_ALL_THREADS, coordinates
 from gpusim.symbols.memory_order import Strength
 
 CLOSE = 8  # instructions between the load and the store of a statement such as `x[i] += 1`
@@ -303,8 +303,8 @@ class Messages:
         return (
             f"{self._program.name}: the threads of block {coordinates(block)} {text}.\n{''.join(quoted)}"
             "A GPU counts the warps that have come, wherever, and lets them go on, and so it was done here. By CUDA's "
-            "guide __syncthreads() must be reached by all threads of the block: move it out of the `if` or the loop. "
-            "Warps with different work may have a barrier with a number, `bar.sync 1, threads`."
+            "guide __syncthreads() must be reached by all threads of the block. Warps with different work may have a "
+            "barrier with a number, `bar.sync 1, threads`."
         )
 
     # ---- masks of warps
@@ -334,8 +334,7 @@ class Messages:
             f"{self._program.name}: {lane_name(block, thread)} waits at __syncthreads() for thread "
             f"{coordinates(absent)} of its warp, which goes another way and never comes there.\n"
             + self._quote(instruction)
-            + "On a GPU that is not defined, and may hang. __syncthreads() must be reached by all threads of the "
-            "block: move it out of the `if` or the loop."
+            + f"On a GPU that is not defined, and may hang. {BY_ALL_THREADS}"
         )
 
     def absent_lane(self, instruction: int, block: Index, thread: Index, use: Use) -> str:
@@ -374,7 +373,7 @@ class Messages:
         """(a variable, what is wrong) where a thread uses what was computed by `first` from one that is never set."""
         name, declared, advice = self._unset_variable((*self.lines(first), *self.lines(use.instruction)))
         at = "" if self.lines(use.instruction) == self.lines(first) else self._quote(use.instruction)
-        what = f"{name}, a variable that is never set" if name else "a value that nothing has set"
+        what = f"{name}, a variable without a first value" if name else "a value that nothing has set"
         return name, (
             f"{self._program.name}: {lane_name(block, thread)} {use.how.format('what was computed from ' + what)}.\n"
             f"{declared}{self._quote(first)}{at}{advice}"
@@ -382,7 +381,8 @@ class Messages:
 
     def _unset_variable(self, lines: Sequence[int]) -> tuple[str, str, str]:
         """(the name, the quoted declaration, what to write) of a variable without a first value that these source lines
-        name; what to write in general where there is none, or more than one that they do not add to."""
+        name; what to write in general where there is none. Of several it is the one that is set nowhere, or of those
+        one that they add to; what is set somewhere may have been set before."""
         source = self._program.source_lines
         texts = [source[line - 1] for line in lines if 1 <= line <= len(source)]
         candidates = {
@@ -392,21 +392,30 @@ class Messages:
             if (declared_at := self._declaration(word))
         }
         grows = r"mma_sync\s*\(\s*{0}\b|\b{0}\b[^;=]*[-+*/|&^]=(?!=)"  # a sum, also of tensor cores
-        grown = [word for word in candidates for text in texts if re.search(grows.format(word), text)]
-        if not grown and len(candidates) != 1:
+        never_set = [word for word in candidates if not self._is_set(word)]
+        grown = [word for word in never_set for text in texts if re.search(grows.format(word), text)]
+        if not grown and len(never_set) != 1 and len(candidates) != 1:
             return "", "", NO_VALUE
-        word = (grown or [*candidates])[0]
+        word = (grown or never_set or [*candidates])[0]
         number, declared = candidates[word]
         quoted = "" if number in lines else f"  line {number}: {source[number - 1].strip()}\n"
         if "fragment" in declared["type"]:
             return word, quoted, f"Fill it before it is used: wmma::fill_fragment({word}, 0.0f);"
         sizes = re.search(rf"\b{word}\s*((?:\[[^\]]*\]\s*)*)", declared["names"])[1].strip()
+        if word not in grown:
+            return word, quoted, "Give it a value on every path that leads to its use."
         value = "{}" if sizes else "0"
         return (
             word,
             quoted,
             f"Give it its first value where it is declared: {declared['type']} {word}{sizes} = {value};",
         )
+
+    def _is_set(self, word: str) -> bool:
+        """Whether the source gives a variable a value somewhere, itself or by a function that is passed its address."""
+        fills = rf"(?:fill_fragment|load_matrix_sync)\s*\(\s*{word}\b"
+        sets = rf"\b{word}\s*(?:\.\w+\s*|\[[^\]]*\]\s*)*=(?!=)|&\s*{word}\b|{fills}"
+        return any(re.search(sets, text.split("//")[0]) for text in self._program.source_lines)
 
     def _declaration(self, word: str) -> tuple[int, re.Match] | None:
         """(the source line, the match of DECLARED) of a variable that is declared without a first value."""

@@ -51,7 +51,7 @@ from gpusim.engine.phases import PhaseWaits
 from gpusim.engine.printf import Output
 from gpusim.engine.runs import gather, run_steps
 from gpusim.engine.schedule import DONE, Turns, by_warps
-from gpusim.errors import BarrierError, KernelError, StepLimitExceeded, coordinates
+from gpusim.errors import BY_ALL_THREADS, BarrierError, KernelError, StepLimitExceeded, coordinates
 from gpusim.symbols.constant_arrays import NO_CONSTANTS, ConstantArrays
 from gpusim.symbols.local_arrays import NO_ARRAYS, LocalArrays
 from gpusim.symbols.shared_arrays import NO_NAMES, SharedNames
@@ -1078,7 +1078,7 @@ def _come_to_different_barriers(wave: Wave, prepared: Prepared, block: int) -> N
     raise BarrierError(
         f"{wave.program.name}: the threads of block {coordinates(where)} {text}.\n"
         + "".join(wave.launch.quote(line) for line in lines)
-        + "__syncthreads() must be reached by all threads of the block: move it out of the `if` or the loop.",
+        + BY_ALL_THREADS,
         kernel=wave.program.name,
         line=lines[0],
         lines=tuple(lines),
@@ -1145,9 +1145,7 @@ def _not_apart(wave: Wave, prepared: Prepared, passing: np.ndarray, waiting: np.
     raise BarrierError(
         f"{wave.program.name}: a barrier separates the threads of a warp of block {coordinates(where)}: "
         f"{_threads(wave.launch.block, here)} at line {barrier.line}; {_threads(wave.launch.block, there)} beyond it. "
-        "On a GPU that is not defined, and may hang.\n"
-        + wave.launch.quote(barrier.line)
-        + "__syncthreads() must be reached by all threads of the block: move it out of the `if` or the loop.",
+        "On a GPU that is not defined, and may hang.\n" + wave.launch.quote(barrier.line) + BY_ALL_THREADS,
         kernel=wave.program.name,
         line=barrier.line,
         block=where,
@@ -1169,7 +1167,7 @@ def _unreached_barrier(wave: Wave) -> None:
         _lanes_never_come(wave, prepared)
     lines = sorted({_barrier_before(prepared, int(pc)).line for pc in wave.pcs[block, waiting]})
     text = f"{_threads(wave.launch.block, waiting)} at line {', '.join(map(str, lines))}" if len(waiting) else ""
-    advice = "__syncthreads() must be reached by all threads of the block: move it out of the `if` or the loop."
+    advice = BY_ALL_THREADS
     if wave.named is not None and (named := waiting[wave.named.waiting[block, waiting]]).size:
         text += f" for {wave.named.in_words(block, int(named[0]))}"
         advice = "A barrier with a number is passed when as many threads have come to it as it names, of whole warps."
@@ -1202,8 +1200,7 @@ def _cluster_never_comes(wave: Wave, prepared: Prepared) -> None:
     wave.fail(
         BarrierError,
         f"waits for ever at the barrier of its cluster, where {thread_name}{more} not arrived",
-        "cluster.sync() must be reached by all threads of all blocks of the cluster: move it out of the `if` or the "
-        "loop.",
+        "cluster.sync() must be reached by all threads of all blocks of the cluster.",
         block,
         thread,
     )
@@ -1229,7 +1226,7 @@ def _lanes_never_come(wave: Wave, prepared: Prepared) -> None:
     quoted = wave.launch.quote(line)
     if prepared.gathers_for_barrier(barrier.index):
         names = f"at __syncthreads() for {_lanes_in_words(absent)} of its warp"
-        advice = "__syncthreads() must be reached by all threads of the block: move it out of the `if` or the loop."
+        advice = BY_ALL_THREADS
     elif prepared.gathers_whole_warp(barrier.index):
         names = f"for {_lanes_in_words(absent)} of its warp"
         advice = "The instruction is the whole warp's: let all 32 lanes come to it, outside of the branch."
