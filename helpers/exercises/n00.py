@@ -135,7 +135,9 @@ EVERY_THREAD_ALL = (
     "Every thread goes through the whole array, so that each element is computed once by every thread of the launch: "
     "let a thread take care of one element, its own."
 )
-BEYOND = "The grid has more threads than the array has elements: a thread whose index is N or more must do nothing."
+BEYOND = (
+    "The grid may have more threads than the array has elements: a thread whose index is N or more must do nothing."
+)
 
 
 def _scaled(N: int, block: int) -> Case:
@@ -179,8 +181,8 @@ SCALE = KernelExercise(
               "block it is?", ((_INDEX, "blockIdx.x"),)),
         Wrong("one_width", "The first launch was right: 16 is the number of threads in its blocks, and other launches "
               "have others. Which name stands for it?", ((_INDEX, "blockIdx.x * 16 + threadIdx.x"),)),
-        Wrong("last_missing", "All elements are right but the last: its index is N - 1, and what does your condition "
-              "say then?", (("index < N", "index < N - 1"),)),
+        Wrong("last_missing", "All elements are right but the last: its index is N - 1, and the condition leaves it "
+              "out.", (("index < N", "index < N - 1"),)),
         Wrong("one_too_many", BEYOND, (("index < N", "index <= N"),)),
         Wrong("no_guard", BEYOND, (("if (index < N) ", ""),)),
     ),
@@ -225,12 +227,16 @@ ADD_SCALED = Blank(
         ),
         Wrong("thread_alone", "Every block computes the same elements: blockIdx is missing."),
         Wrong("block_alone", "All threads of a block compute the same element: threadIdx is missing."),
-        Wrong("blocks_overlap", "The next block begins blockDim.x elements further on, not one."),
-        Wrong("grid_for_block", "gridDim.x is the number of blocks; a block has blockDim.x threads."),
+        Wrong("blocks_overlap", "Each block begins one element after the one before it; it takes care of blockDim.x."),
+        Wrong(
+            "grid_for_block",
+            "Blocks begin gridDim.x elements apart, and gridDim.x is the number of blocks: a block has blockDim.x "
+            "threads.",
+        ),
         Wrong(
             "width_times_x",
-            "blockDim.x belongs to the block: blockIdx.x whole blocks of blockDim.x threads come before "
-            "mine, and threadIdx.x threads in my block.",
+            "blockDim.x multiplies threadIdx.x, and it belongs to the block: blockIdx.x whole blocks of "
+            "blockDim.x threads come before mine, and threadIdx.x threads in my block.",
             ((_INDEX, "blockDim.x * threadIdx.x + blockIdx.x"),),
         ),
         Wrong("no_guard", "Threads whose index is N or more must do nothing: the last element has the index N - 1."),

@@ -199,7 +199,7 @@ COLUMN_MAJOR = Blank(
     goals=(goals.sectors_a_load(2.6),),
     judged=Case({"M": 128, "N": 128, "K": 32}),
     wrong=(
-        Wrong("x_is_the_column", "col comes from x, so neighbouring lanes are in neighbouring columns, M elements "
+        Wrong("x_is_the_column", "col comes from x, so neighbouring lanes are in neighbouring columns of C, M elements "
               "apart in memory. Which index is contiguous here?"),
         Wrong("stores_rows", "C is read and written row by row, C[row * N + col], but it is column-major: "
               "C[col * M + row]."),

@@ -139,7 +139,7 @@ BARRIERS = KernelExercise(
         Wrong("returns_early", LEAVES_EARLY),
         Wrong(
             "only_warps",
-            "__syncwarp() holds the 32 threads of a warp together, but a tile is loaded by 8 warps: only "
+            "__syncwarp() holds the 32 threads of a warp together, but a tile is loaded by 8 warps: "
             "__syncthreads() waits for them all.",
         ),
     ),
@@ -158,8 +158,8 @@ TILE_EDGES = KernelExercise(
               "tiles at the edges stick out."),
         Wrong("store_unguarded", "The loads are guarded, the store is not: threads whose element lies outside C must "
               "not write it."),
-        Wrong("k_unguarded", "Rows of A and columns of B are guarded, but not k: the last tile sticks out of A to the "
-              "right and out of B at the bottom."),
+        Wrong("k_unguarded", "Rows of A and columns of B are guarded, but not k: the last tile may stick out of A to "
+              "the right and out of B at the bottom."),
         Wrong("only_k_guarded", "k is guarded, but not the rows of A and the columns of B."),
         Wrong("nothing_instead", "What lies outside must become 0. Not storing anything leaves in the tile what was "
               "there before: anything in the first phase, the tile before in the others."),
@@ -168,7 +168,7 @@ TILE_EDGES = KernelExercise(
               (("        As[y][x] = 0.0f;\n", ""), ("        Bs[y][x] = 0.0f;\n", ""),
                (_SUM, f"    As[y][x] = 0.0f;\n    Bs[y][x] = 0.0f;\n{_SUM}"))),
         Wrong("one_condition_for_both", "Both loads stand under all four conditions: a thread whose element of B does "
-              "not exist leaves out one of A that does, and the other way round. Each load has two of its own.",
+              "not exist leaves out one of A that may exist, and the other way round. Each load has two of its own.",
               (("if (row < M && k0 + x < K)", "if (row < M && k0 + x < K && k0 + y < K && col < N)"),
                ("if (k0 + y < K && col < N)", "if (row < M && k0 + x < K && k0 + y < K && col < N)"))),
         Wrong("traded_k", "x and y trade places in the guards of k: As has k along x, Bs has k along y."),
@@ -211,7 +211,8 @@ TWO_TILES = KernelExercise(
         Wrong("first_acc_twice", "Both halves are added to the same sum, acc[0]."),
         Wrong("no_first_barrier", "No thread waits between loading and multiplying: a thread reads elements that "
               "others have not stored yet.", (("        __syncthreads();\n        // 2. Multiply\n", ""),)),
-        Wrong("half_by_one", "The second half lies T columns further, in B and in C: col + half * T.",
+        Wrong("half_by_one", "The second half is taken one column further, in B and in C; it lies T columns further: "
+              "col + half * T.",
               (("col + half * T", "col + half"),)),
         Wrong("stored_over", "Both halves of B are stored in the same place of Bs, the second over the first: it "
               "belongs T columns further, Bs[y][x + half * T].", (("Bs[y][x + half * T] =", "Bs[y][x] ="),)),
@@ -256,7 +257,8 @@ TILED = Blank(
         Wrong("sum_restarts", slips.sentence("only_last_tile_of_k")),
         Wrong("k_moves_by_1", "From tile to tile k0 moves on by 1: it must move on by T, the depth of a tile.",
               (("k0 += T", "++k0"),)),
-        Wrong("x_is_the_row", "x is the column index and y the row index: row = blockIdx.y * T + y.",
+        Wrong("x_is_the_row", "row comes from x and col from y; x is the column index and y the row index: "
+              "row = blockIdx.y * T + y.",
               (("blockIdx.y * T + y", "blockIdx.x * T + x"), ("col = blockIdx.x * T + x", "col = blockIdx.y * T + y"))),
         Wrong("block_x_for_row", "The row takes the block's x, but grid and block have the rows along y: "
               "row = blockIdx.y * T + y.", (("blockIdx.y * T", "blockIdx.x * T"),)),

@@ -126,16 +126,15 @@ OUTER_PRODUCT = KernelExercise(
     problem=Gemm("sgemm_patch", (64,), (32, 32), Tiles(BM=32, BN=32, BK=8, TM=4, TN=4)),
     picture=TilePhasesOf(PATCH_CASE, "your kernel", block=(0, 0, 0), phase=0, thread=10),
     wrong=(
-        Wrong("starter", "The fragment of B begins at the thread's number, one column after the neighbour's; its patch "
-              "begins at col, TN columns after the neighbour's."),
+        Wrong("starter", "The fragment of B begins one column after that of the thread to the left; its patch "
+              "begins at col, TN columns after the patch to the left."),
         Wrong("columns_apart", "The columns that are read lie BN / TN apart, the columns that are stored are "
               "neighbours: both must be the same."),
         Wrong("a_stands_still", slips.sentence("one_row_of_A")),
         Wrong("b_stands_still", slips.sentence("one_column_of_B")),
         Wrong("traded", slips.sentence("patch_flipped")),
         Wrong("diagonal", "acc[y][x] takes the element of B that belongs to y: a_frag goes with y, b_frag with x."),
-        Wrong("replaced", "Only the last product of each tile is there: each k replaces the sum (=) instead of adding "
-              "to it (+=)."),
+        Wrong("replaced", "Each k replaces the sum (=) instead of adding to it (+=)."),
     ),
 )  # fmt: skip
 
@@ -157,10 +156,10 @@ def _judge_tiles(params: Any) -> Verdict:
     kernel = get(LADDER_KERNEL, **params)
     loads = shared_loads_per_fma(kernel.params["TM"], kernel.params["TN"])
     compiled = compile_kernel(kernel.source, kernel.entry)
-    fitting = occupancy(H200, kernel.threads, compiled.registers, compiled.shared_bytes)
+    taken = occupancy(H200, kernel.threads, compiled.registers, compiled.shared_bytes)
     text = (
         f"{loads:.2f} floats per FMA (at most {MOST_LOADS:g}); {compiled.registers} registers, {kernel.threads} "
-        f"threads per block: {100 * fitting.fraction:.0f} % occupancy on an H200 (at least {100 * LEAST_OCCUPANCY:.0f} %)"
+        f"threads per block: {100 * taken.fraction:.0f} % occupancy on an H200 (at least {100 * LEAST_OCCUPANCY:.0f} %)"
     )
     if compiled.local_bytes:
         return Verdict(
@@ -171,8 +170,8 @@ def _judge_tiles(params: Any) -> Verdict:
         square = shared_loads_per_fma(*[math.isqrt(TM * TN)] * 2) <= MOST_LOADS
         how = "A squarer patch of as many sums" if square else "A larger patch"
         return Verdict(False, f"{text}. {how} uses each loaded element more often.")
-    if fitting.fraction < LEAST_OCCUPANCY:
-        return Verdict(False, f"{text}. {goals.what_fits(fitting)}.")
+    if taken.fraction < LEAST_OCCUPANCY:
+        return Verdict(False, f"{text}. {goals.what_fits(taken)}.")
     return Verdict(True, f"{text}: done.")
 
 
@@ -193,7 +192,7 @@ PATCH_SIZE = ValueExercise(
     wrong=(
         WrongValue({"BM": 64, "BN": 64, "BK": 8, "TM": 8, "TN": 4}, "0.38 floats per FMA"),
         WrongValue({"BM": 32, "BN": 32, "BK": 8, "TM": 2, "TN": 2}, "1.00 floats per FMA"),
-        WrongValue({"BM": 128, "BN": 128, "BK": 8, "TM": 16, "TN": 8}, "registers, so 1\u00a0block of 4\u00a0warps fit"),
+        WrongValue({"BM": 128, "BN": 128, "BK": 8, "TM": 16, "TN": 8}, "so 2\u00a0blocks of 4\u00a0warps fit"),
         WrongValue({"BM": 100, "BN": 128, "BK": 8, "TM": 8, "TN": 8}, "BM must be a multiple of TM"),
         WrongValue({"BM": 256, "BN": 256, "BK": 8, "TM": 4, "TN": 4}, "must be at most 1024"),
         WrongValue({"BM": 128, "BN": 128, "BK": 8, "TM": 8, "WN": 8}, "has no parameter WN"),
@@ -255,7 +254,8 @@ PATCH = Blank(
               "two of each."),
         Wrong("no_second_barrier", "No thread waits between the last read of a tile and the next load over it."),
         Wrong("diagonal_alone", "Only the four products on the diagonal are there: each a[i] meets every b[j]."),
-        Wrong("widths_swapped", "The A tile is stored as if it were BM wide; element i of it is at (i / BK, i % BK)."),
+        Wrong("widths_swapped", "Element i of the A tile is stored at As[i % BM][i / BM]; it belongs to "
+              "As[i / BK][i % BK]."),
         Wrong("b_at_row", "The floats of Bs are taken from column `row`; the patch's columns begin at `col`."),
         Wrong("no_fragments", "Every product reads both of its factors from shared memory again: first copy the "
               "floats of one k into a[] and b[]."),
@@ -269,7 +269,8 @@ PATCH = Blank(
               "blockIdx.x * BN.", (("tile_col = blockIdx.x * BN", "tile_col = 0"),)),
         Wrong("first_rows_alone", "All blocks of a column compute the same tile of C: its first row is "
               "tile_row = blockIdx.y * BM.", (("tile_row = blockIdx.y * BM", "tile_row = 0"),)),
-        Wrong("tile_not_scaled", "The next tile begins BN columns further: tile_col = blockIdx.x * BN.",
+        Wrong("tile_not_scaled", "Tiles begin one column apart; the next one must begin BN columns further: "
+              "tile_col = blockIdx.x * BN.",
               (("tile_col = blockIdx.x * BN", "tile_col = blockIdx.x"),)),
         Wrong("loads_my_rows", "The rows of A are counted from the patch of this thread, tile_row + row. All threads "
               "load for the whole tile: element i is in row tile_row + i / BK.",
@@ -277,20 +278,21 @@ PATCH = Blank(
         Wrong("loads_my_columns", "The columns of B are counted from the patch of this thread, tile_col + col. All "
               "threads load for the whole tile: element i is in column tile_col + i % BN.",
               (("tile_col + i % BN]", "tile_col + col + i % BN]"),)),
-        Wrong("A_loaded_traded", f"{OF_A} In what you read from A the two have changed places.",
+        Wrong("A_loaded_traded", f"{OF_A} In what is read from A the two have changed places.",
               (("(tile_row + i / BK) * K + k0 + i % BK", "(tile_row + i % BK) * K + k0 + i / BK"),)),
         Wrong("A_loaded_by_BM", f"{OF_A} BM is the number of rows, not their length.",
               (("(tile_row + i / BK) * K + k0 + i % BK", "(tile_row + i / BM) * K + k0 + i % BM"),)),
-        Wrong("k_of_A_by_BM", f"{OF_A} You take i % BM, which runs far beyond the tile.",
+        Wrong("k_of_A_by_BM", f"{OF_A} The column is i % BM, which runs far beyond the tile.",
               (("k0 + i % BK]", "k0 + i % BM]"),)),
         Wrong("A_loaded_with_N", slips.sentence("A_width_N"), (("i / BK) * K", "i / BK) * N"),)),
         Wrong("A_kept_traded", "As has BM rows of BK floats: element i belongs to As[i / BK][i % BK]. Here its two "
               "indices have changed places.", (("As[i / BK][i % BK]", "As[i % BK][i / BK]"),)),
-        Wrong("B_loaded_traded", f"{OF_B} In what you read from B the two have changed places.",
+        Wrong("B_loaded_traded", f"{OF_B} In what is read from B the two have changed places.",
               (("(k0 + i / BN) * N + tile_col + i % BN", "(k0 + i % BN) * N + tile_col + i / BN"),)),
         Wrong("B_loaded_by_BK", f"{OF_B} BK is the number of rows, not their length.",
               (("(k0 + i / BN) * N + tile_col + i % BN", "(k0 + i / BK) * N + tile_col + i % BK"),)),
-        Wrong("B_kept_by_BK", "Bs has BK rows of BN floats: element i belongs to Bs[i / BN][i % BN].",
+        Wrong("B_kept_by_BK", "Element i is stored at Bs[i / BK][i % BK]. Bs has BK rows of BN floats: it belongs to "
+              "Bs[i / BN][i % BN].",
               (("Bs[i / BN][i % BN]", "Bs[i / BK][i % BK]"),)),
         Wrong("B_from_tile_row", "The columns of B are counted from tile_row, where the block's tile begins in the "
               "rows of C. Its columns begin at tile_col.", (("tile_col + i % BN]", "tile_row + i % BN]"),)),
@@ -304,7 +306,7 @@ PATCH = Blank(
         Wrong("first_rows_of_As", "a[] holds the first rows of the tile for every thread: it begins at row row, "
               "As[row + i][k].", (("As[row + i][k]", "As[i][k]"),)),
         Wrong("numbered_by_x", "The number of a thread counts along x first and then along y: threadIdx.y * blockDim.x "
-              "+ threadIdx.x. With threadIdx.x alone only 16 threads have numbers of their own.",
+              "+ threadIdx.x. With threadIdx.x alone the 256 threads have only 16 different numbers.",
               (("threadIdx.y * blockDim.x + threadIdx.x", "threadIdx.x"),)),
     ),
 )  # fmt: skip

@@ -540,3 +540,12 @@ def test_a_slip_seen_in_some_launches_is_said_of_those():
     assert "\nWhy: In the launches that run to their end exactly the same happens with this slip: “alpha" in sentence
     both = beta.solved.replace("old = C[row * N + col]", "old = C[row * N + col + 1]")
     assert "beta multiplies" not in beta.check(both.replace("alpha * sum +", "alpha *")).sentence  # all of them are 0
+
+
+def test_reason_speaks_of_the_slip_where_the_names_are_exchanged():
+    named = exercises.get("naive").solved.replace("A[row * K + k]", "A[row * K + col]")
+    same = exercises.get("naive").check(named).sentence
+    assert "\nWhy: A is read in column col." in same
+    exchanged = re.sub(r"\b(?:row|col)\b", lambda name: {"row": "col", "col": "row"}[name[0]], named)
+    other = exercises.get("naive").check(exchanged).sentence
+    assert "happens with this slip: “A is read in column col." in other

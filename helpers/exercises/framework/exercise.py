@@ -242,7 +242,9 @@ class KernelExercise(Exercise):
             known for known in self.wrong if self._fits(known, source) and alike(self.wrong_source(known), source)
         ]
         if same_text:
-            return (same_text[0].because,)
+            if self._has_the_names(same_text[0], source):
+                return (same_text[0].because,)
+            return self._repaired(examination, source) or (judge.as_slip(same_text[0].because),)
         if examination.first_failure is None:
             if examination.message:
                 return self._stored_by_many(examination)
@@ -344,10 +346,19 @@ class KernelExercise(Exercise):
         passes = partial(self._is_right_with, examination)
         for known in self._doing_the_same(examination, source):
             lines = self._changed_by(self.wrong_source(known), source)
-            if repairs.explained(source, self.solved, passes, lines):
+            if repairs.explained(source, self.solved, passes, lines) and self._has_the_names(known, source):
                 return (known.because,)
             return self._repaired(examination, source) or (judge.as_slip(known.because),)
         return ()
+
+    def _has_the_names(self, known: Wrong, source: str) -> bool:
+        """Whether a source gives the names that the reason for a known wrong solution speaks of to the same things."""
+        own, other = _words(source), _words(self.wrong_source(known))
+        if len(own) == len(other):
+            renamed = {theirs for mine, theirs in zip(own, other, strict=True) if mine != theirs}
+        else:
+            renamed = {*other} - {*own}
+        return not renamed & {*re.findall(r"\w+", known.because)}
 
     def _doing_the_same(self, examination: Examination, source: str) -> Iterator[Wrong]:
         """The known wrong solutions that do exactly what was found."""
@@ -561,14 +572,19 @@ def alike(source: str, other: str) -> bool:
 
 def _tokens(source: str) -> list[str]:
     """The words of a source; its names, but for those that CUDA gives, are numbered in the order of their coming."""
-    text = "\n".join(code_of(source))
+    text, words = "\n".join(code_of(source)), _words(source)
     known = {*re.findall(r"[.#]\s*(\w+)", re.sub(r'"[^"]*"', "", text)), *KEYWORDS, *_functions_of_cuda(text)}
     numbers: dict[str, str] = {}
-    words = [word for word in re.findall(r'"[^"]*"|[A-Za-z_]\w*|[\d.]\w*|\S', text) if word != "const"]
     return [
         numbers.setdefault(word, f"name {len(numbers)}") if re.match(r"[A-Za-z_]", word) and word not in known else word
         for word in words
     ]
+
+
+def _words(source: str) -> list[str]:
+    """The words and signs of a source without comments, spaces and `const`."""
+    text = "\n".join(code_of(source))
+    return [word for word in re.findall(r'"[^"]*"|[A-Za-z_]\w*|[\d.]\w*|\S', text) if word != "const"]
 
 
 def _functions_of_cuda(text: str) -> set[str]:

@@ -31,7 +31,8 @@ NAIVE = Blank(
         Wrong("without_block", "Every block computes the same corner of C: where a block begins, blockIdx times "
               "blockDim, is missing."),
         Wrong("block_alone", "All threads of a block compute the same element: threadIdx is missing."),
-        Wrong("grid_for_block", "A block begins at blockIdx · blockDim. gridDim counts blocks, not threads."),
+        Wrong("grid_for_block", "Blocks begin at blockIdx · gridDim, and gridDim counts blocks, not threads: it "
+              "must be blockIdx · blockDim."),
         Wrong("pitch_of_A", slips.sentence("A_width_N")),
         Wrong("pitch_of_B", slips.sentence("B_width_K")),
         Wrong("rows_of_B", slips.sentence("B_transposed")),
@@ -42,21 +43,21 @@ NAIVE = Blank(
         Wrong("never_set", "A sum must begin somewhere: the variable is declared without a value."),
         Wrong("comma_in_index", COMMA_IN_INDEX),
         Wrong("one_k_too_many", ONE_K_TOO_MANY, (("k < K", "k <= K"),)),
-        Wrong("loop_to_N", "k goes to the number of columns of A, which is K, not N.", (("k < K", "k < N"),)),
+        Wrong("loop_to_N", "The loop over k goes to N; A has K columns.", (("k < K", "k < N"),)),
         Wrong("A_at_col", "A is read in column col. Along the sum k moves on in A, too: A[row * K + k].",
               (("A[row * K + k]", "A[row * K + col]"),)),
-        Wrong("k_for_K", "A row of A is K floats long, with a capital K; the small k only says where the sum is: "
-              "A[row * K + k].",
+        Wrong("k_for_K", "In A the row is multiplied by the small k, which says where the sum is. A row of A is K "
+              "floats long: A[row * K + k].",
               (("A[row * K + k]", "A[row * k + k]"),)),
         Wrong("A_added", "Row and column are added. There are row whole rows of K floats before element (row, k): "
               "A[row * K + k].", (("A[row * K + k]", "A[row + k]"),)),
-        Wrong("A_by_columns", "In A the row is row and the column is k: A[row * K + k].",
+        Wrong("A_by_columns", "A is read at row k and column row; it must be row row and column k: A[row * K + k].",
               (("A[row * K + k]", "A[k * K + row]"),)),
-        Wrong("B_traded", "In B the row is k and the column is col: B[k * N + col].",
+        Wrong("B_traded", "B is read at row col and column k; it must be row k and column col: B[k * N + col].",
               (("B[k * N + col]", "B[col * N + k]"),)),
         Wrong("C_added", "Row and column are added, so that many threads store in the same place: C[row * N + col].",
               (("C[row * N + col]", "C[row + col]"),)),
-        Wrong("C_width_K", "A row of C has N floats, as many as a row of B: C[row * N + col].",
+        Wrong("C_width_K", "C is written as if its rows were K elements long; they are N long: C[row * N + col].",
               (("C[row * N + col]", "C[row * K + col]"),)),
         Wrong("pitch_of_C", "C is written as if its rows were M elements long; they are N long: C[row * N + col]."),
         Wrong("adds_to_C", slips.sentence("C_added_to_C")),

@@ -47,7 +47,7 @@ W_SLIPS = {
                          lambda i: _thread(i)[0] // 32 + 0 * i.row),
     "without_x": MapSlip("x is missing: only whole rows of the block are counted.",
                          lambda i: i.block[0] * _thread(i)[1] // 32 + 0 * i.col),
-    "whole_grid": MapSlip("This is a number in the whole grid; warps are counted anew in every block.",
+    "whole_grid": MapSlip("This number goes on from block to block; warps are counted anew in every block.",
                           lambda i: (_linear(i) + i.block[0] * i.block[1] * _block(i)) // 32),
     "block": MapSlip("This is the block's number in the grid, not the warp's in its block.", lambda i: _block(i)),
     "fraction": MapSlip("A warp's number is a whole number, and 32.0f makes a fraction of it: divide by 32, which "
@@ -184,7 +184,8 @@ ROWS_AND_COLUMNS = KernelExercise(
     wrong=(
         Wrong("starter", X_ALONG_ROWS.sentence),
         Wrong("guard_swapped", slips.sentence("guards_swapped")),
-        Wrong("pitch_M", "A row of A and of B is N elements long, so the element's place is row * N + col."),
+        Wrong("pitch_M", "A and B are taken to have rows of M elements; they have N, so the element's place is "
+              "row * N + col."),
         Wrong("one_row_too_many", "The rows are 0 to M − 1 and the columns 0 to N − 1: compare with <, not with <=."),
         Wrong("no_guard", "The grid is rounded up to whole blocks, so that some threads have no element: the guard "
               "must keep all of them from writing beyond B."),
