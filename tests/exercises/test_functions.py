@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from helpers.exercises import n05, n07
@@ -87,3 +88,22 @@ def test_only_mistakes_that_show_in_the_given_case_are_named():
     cases = [functions.Case((6, 2), 3, "6 and 2", "3"), functions.Case((6, 0), 0, "6 and 0", "0")]
     said = functions.judged(lambda a, b: 2 * a / b, cases, mistakes, "Right.").sentence
     assert "twice as much" in said and "b may be 0." not in said
+
+
+def test_numbers_of_numpy_are_numbers():
+    def written(*arguments):
+        return np.float32(n07.WRITTEN(*arguments))
+
+    assert n07.SHARE.check(written).passed
+    assert "returns inf." in n07.SHARE.check(lambda *_: np.inf).sentence
+
+
+def test_a_sum_of_keys_is_named_where_it_is_the_cause():
+    keys, name = (reasons(n07.SHARE, f"{SIGNATURE}    return cycles + {what}") for what in ("sum(samples)", "reason"))
+    assert "take its keys" in keys[0] and name == []
+
+
+def test_a_division_by_another_zero_is_no_number_of_samples():
+    returned = "samples[reason] / (sum(samples.values()) / (cycles - issued - closed))"
+    (reason,) = reasons(n07.SHARE, f"{SIGNATURE}    return {returned}")
+    assert "a number that is 0 for a kernel that never waits" in reason

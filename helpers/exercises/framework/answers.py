@@ -79,7 +79,7 @@ def check_number(
     """
     if answer is None:
         return Verdict(None, "Not answered yet: put your number in place of None and run the cell again.")
-    if isinstance(answer, bool) or not isinstance(answer, numbers.Real):
+    if isinstance(answer, bool) or not isinstance(answer, numbers.Real) or not math.isfinite(answer):
         return Verdict(False, f"{answer!r} is not a number; try a whole number such as 3.")
     number = theme.thousands(answer) if float(answer).is_integer() else f"{answer:g}"
     given = f"{number} {unit.removesuffix('s') if answer == 1 else unit}".strip()
