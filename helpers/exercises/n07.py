@@ -83,15 +83,15 @@ MISTAKES: tuple[tuple[Version, str], ...] = tuple(
         ("closed_added", [("- closed", "+ closed")],
          "You add the cycles in which the way into the core is closed. They are accounted for already: take them off."),
         ("nothing_sampled", [(" if together else 0", "")],
-         "A kernel that never waits has no samples, and you divide by their number: ask for that first, and return 0."),
+         "You divide by a number that is 0 for a kernel that never waits: ask for that first, and return 0."),
         ("whole_cycles", [("/ together", "// together")],
-         "You leave out the fractions of cycles. A reason may well have a third of a cycle: divide with /."),
+         "You leave out the fractions of cycles. A reason may well have a third of a cycle."),
         ("rounded", [("waiting * samples[reason] / together", "round(waiting * samples[reason] / together)")],
          "You round to whole cycles. A reason may well have a third of a cycle."),
         ("never_divided", [(" / together", "")],
          "You multiply by the samples of the reason. Its share is that number divided by all samples together."),
         ("number_of_reasons", [("sum(samples.values())", "len(samples)")],
-         "len(samples) is the number of reasons. All samples together are the sum of samples.values()."),
+         "You divide by the number of reasons. All samples together are the sum of samples.values()."),
         ("of_the_cycles", [("/ together", "/ cycles")],
          "You divide by cycles. The share of a reason is its part of the samples: divide by all samples together."),
         ("a_sample_a_cycle", [("waiting * samples[reason] / together", "samples[reason]")],
@@ -398,16 +398,17 @@ COLUMN_SUMS = Blank(
               "blockIdx.x * WIDE."),
         Wrong("all_rows", f"Every thread of a column adds up all of its rows, so each float is counted {TALL} times: "
               "thread y has every TALL-th row, from row y on."),
-        Wrong("neighbouring_rows", "M / TALL is rounded down, so the last rows of A belong to no thread."),
-        Wrong("no_edge", "The last block has threads beyond column N, and they read past the end of A."),
+        Wrong("neighbouring_rows", "M / TALL is rounded down: where M is no multiple of TALL, the last rows of A "
+              "belong to no thread."),
+        Wrong("no_edge", "Where N is no multiple of WIDE, the last block has threads beyond column N: in the last "
+              "row of A they read past its end."),
         Wrong("step_by_width", "From one row of A to the next it is N floats, not M."),
         Wrong("one_row_each", "Each thread takes one row only: the rows from TALL on are missing."),
         Wrong("some_rows_each", "Each thread takes TALL rows only: those from TALL * TALL on belong to no thread.",
               (("int row = y; row < M; row += TALL",
                 "int row = y * TALL; row < (y + 1) * TALL && row < M; ++row"),)),
-        Wrong("one_thread", "Right, but thread y = 0 adds up the whole column, and the others have nothing to do: the "
-              "loads are as few as before."),
-        Wrong("no_barrier", "Thread y = 0 reads parts that other warps have not stored yet: a barrier belongs in "
+        Wrong("one_thread", "Right, but thread y = 0 adds up the whole column, and the other threads load nothing."),
+        Wrong("no_barrier", "Thread y = 0 may read parts that other warps have not stored yet: a barrier belongs in "
               "between."),
         Wrong("rows_of_others", "Thread y goes on with row y + 1, which is the next thread's: from one of its rows to "
               "the next it is TALL rows.", (("row += TALL", "++row"),)),

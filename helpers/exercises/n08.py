@@ -118,7 +118,7 @@ TRANSPOSE_TILE = KernelExercise(
               "24 meet.", (("T][T + 1]", "T][T + 4]"),)),
         Wrong("even_pad", "Two unused floats put neighbouring rows two banks apart: lanes x and x + 16 meet."),
         Wrong("uncoalesced", "The conflicts are gone because the lanes now read along the tile's rows, but they store "
-              "down a column of B: every lane touches a sector of its own."),
+              "down a column of B, whose elements lie M floats apart."),
         Wrong("no_barrier", "Lanes read what other warps have loaded: wait for them with __syncthreads()."),
         Wrong("not_transposed", "The tile is stored as it was loaded, tile[y][x]: tiles trade places, their elements "
               "do not. Lane x of row y must store tile[x][y]."),
@@ -155,8 +155,8 @@ SWIZZLE = KernelExercise(
         Wrong("or", "An or with 4 * k keeps several rows at one place: they overwrite each other. An exclusive or "
               "gives every row a place of its own.", (("row ^ (4 * k)", "row | (4 * k)"),)),
         Wrong("reversed", SAME_PLACE, (("row ^ (4 * k)", "63 - row"),)),
-        Wrong("added", "row + 4 * k leaves the row of As where row is large: the last rows of one k overwrite the "
-              "first of the next."),
+        Wrong("added", "row + 4 * k leaves the row of As where row is large: each k begins four places further, and "
+              "the last rows of k = 7 lie beyond the end of As."),
         Wrong("store_only", "The store goes through place, the load does not: it reads other rows than were stored."),
         Wrong("padded", "Padding cures the conflicts, too, but costs 128 bytes that the swizzle does not need."),
     ),
@@ -177,8 +177,8 @@ TURNED = Blank(
               "k of its row. Keep k as the first index, As[k][row], so that the four rows are neighbours.",
               (("As[BK][BM]", "As[BM][BK]"), ("As[i % BK][i / BK]", "As[i / BK][i % BK]"),
                ("As[k][row + i]", "As[row + i][k]"))),
-        Wrong("no_second_barrier", "A warp that is done loads the next tiles while others still read these: a barrier "
-              "belongs at the end of the loop, too."),
+        Wrong("no_second_barrier", "A warp that is done may load the next tiles while others still read these: a "
+              "barrier belongs at the end of the loop, too."),
         Wrong("not_turned", "As is filled as if it were not transposed: the first index is k, the second the row."),
         Wrong("turned_twice", "The place in As is right, but the element of A is another one: element i is in row "
               "i / BK of the tile, at k = i % BK."),
@@ -202,8 +202,8 @@ TWO_GROUPS = Blank(
     wrong=(
         Wrong("neighbours", "The two groups of a thread lie side by side, so lanes begin eight floats apart, and lane "
               "4 is back at the banks of lane 0."),
-        Wrong("groups_overlap", "The right group of a thread is the left group of its neighbour: columns are "
-              "computed twice, and others never. It begins half a tile further, at left + BN / 2.",
+        Wrong("groups_overlap", "The right group of a thread begins where the left one of the next thread does: "
+              "columns are computed twice, and others never. It must begin half a tile further, at left + BN / 2.",
               text=r"right = .*(?:left|threadIdx)"),
         Wrong("halves", "A group has four columns: the left group of thread x begins at column x * 4."),
         Wrong("left_twice", "The floats b[4] to b[7] are taken from the left group again.", text=r"\[left \+"),

@@ -102,11 +102,11 @@ FOUR_AT_ONCE = KernelExercise(
     goals=(goals.load_requests(36), goals.store_requests(36)),
     judged=LONG,
     wrong=(
-        Wrong("starter", "Each request moves one float for each lane: four times as many requests as with float4."),
+        Wrong("starter", "Each request moves one float for each lane, where one of float4 moves four."),
         Wrong("tail_dropped", "The last one to three floats are not written where N is no multiple of four: what "
               "happens to a group that is not whole?"),
-        Wrong("beyond_the_end", "The last group is not whole, and a float4 reaches beyond the end: all four floats "
-              "must exist, i + 3 < N."),
+        Wrong("beyond_the_end", "Where N is no multiple of four, the last group is not whole, and a float4 reaches "
+              "beyond the end: all four floats must exist, i + 3 < N."),
         Wrong("next_float", "Neighbouring threads begin one float apart: their groups overlap, and most of them do "
               "not begin at a multiple of 16 bytes. Begin four floats apart."),
         Wrong("only_multiples_of_four", "A vector is a single row: its groups all begin at multiples of 16 bytes, and "
@@ -116,12 +116,12 @@ FOUR_AT_ONCE = KernelExercise(
         Wrong("counted_in_float4", "An index into a pointer to float4 counts groups of four: i floats are i / 4 "
               "groups."),
         Wrong("one_component", "All four floats are made from v.x: the others are v.y, v.z and v.w."),
-        Wrong("moved_twice", "Right, but the loop moves every float once more, and is needed for the group that is not "
-              "whole: an else is missing.",
+        Wrong("moved_twice", "Right, but the loop moves the floats of whole groups once more, and is needed for the "
+              "group that is not whole: an else is missing.",
               (("    } else {\n        for (int j = i; j < N; ++j)",
                 "    }\n    {\n        for (int j = i; j < N && j < i + 4; ++j)"),)),
         Wrong("tail_not_scaled", "alpha is missing in the last group, the one that is not whole."),
-        Wrong("tail_to_four", "The loop over the last group counts from i: it ends at N, not at 4.",
+        Wrong("tail_to_four", "The loop over the last group counts from i: it must end at N, not at 4.",
               (("j < N; ++j)", "j < 4; ++j) if (j < N)"),), text=r"\b4;"),
     ),
 )  # fmt: skip
@@ -184,12 +184,13 @@ WIDE = Blank(
     judged=NOT_OF_16,
     before="patch",
     wrong=(
-        Wrong("always_wide", "Where N is no multiple of 4, rows of B do not begin at multiples of 16 bytes, and a "
-              "float4 may not be read there."),
+        Wrong("always_wide", "Where N is no multiple of 4, not all rows of B begin at multiples of 16 bytes, and in "
+              "the others no float4 may be read."),
         Wrong("never_wide", "Right, but every float of B is loaded by an instruction of its own: where N % 4 == 0, one "
               "moves four."),
         Wrong("one_of_four", "Where the four floats are not loaded at once, only the first of them is loaded."),
-        Wrong("same_float", "All four floats are the same one: float i is at column tile_col + c + i."),
+        Wrong("same_float", "Where the four floats are not loaded at once, all four are the same one: float i is at "
+              "column tile_col + c + i."),
         Wrong("rows_of_K", "Rows of B are N floats long, and so are those of C: the condition is about N, not "
               "about K."),
         Wrong("bytes_for_floats", "16 bytes are four floats: every row begins at a multiple of 16 bytes where N is a "
@@ -197,8 +198,8 @@ WIDE = Blank(
               (("N % 4 == 0", "N % 16 == 0"),), text=r"\bN % (?:8|16|32|64)\b"),
         Wrong("store_never_wide", "Right, but every sum is stored by an instruction of its own: where N % 4 == 0, one "
               "moves four."),
-        Wrong("store_unguarded", "In the last tile some of the four columns lie outside C: each float needs its own "
-              "question."),
+        Wrong("store_unguarded", "In the last tile some of the four columns may lie outside C: each float needs its "
+              "own question."),
         Wrong("loaded_twice", "Right, but the four floats of B that one instruction has loaded are loaded once more, "
               "one by one: an else is missing.", (("            else\n", ""),)),
         Wrong("stored_twice", "Right, but the four sums that one instruction has stored are stored once more, one by "

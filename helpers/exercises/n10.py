@@ -25,6 +25,7 @@ from helpers.pictures.by_size.facts import ways
 from helpers.pictures.by_size.figure import by_size_figure
 from helpers.pictures.copies.facts import stage_copies
 from helpers.pictures.copies.figure import copies_figure
+from helpers.pictures.order.facts import events_of, reads_before_stores
 from helpers.pictures.pipeline.explorer import DEFAULT, picture_of
 from helpers.pictures.pipeline.model import steady_state
 from helpers.recordings.suites import DEEPER, SWEEP_KERNELS
@@ -71,7 +72,8 @@ TILES = Tiles(BM=T, BN=T, BK=T)
 
 def hides_nothing(j: Judged) -> str:
     """What an accepted kernel of `two_buffers` still lacks: a thread's next floats are not under way meanwhile."""
-    if goals.reads_before_store(1, TILE_BYTES).measure(j) >= 1:
+    between = reads_before_stores(events_of(j.recording, TILE_BYTES))
+    if not between or any(between):  # none: asynchronous copies
         return ""
     return (
         "Right, and it saves a barrier. But it hides nothing yet: no read lies between a load and its store, so a "
@@ -92,14 +94,13 @@ TWO_BUFFERS = KernelExercise(
               "the other buffer."),
         Wrong("first_not_loaded", "The first pair of tiles is never loaded: the first iteration multiplies what "
               "happens to be in the buffer."),
-        Wrong("first_not_awaited", "No thread waits for the first pair of tiles: the first iteration reads what other "
-              "threads have not stored yet."),
+        Wrong("first_not_awaited", "No thread waits for the first pair of tiles: the first iteration may read what "
+              "other threads have not stored yet."),
         Wrong("same_tile_again", "Each iteration loads the tiles that begin at its own k0, one iteration too late: the "
               "next ones begin at k0 + T."),
-        Wrong("never_changed", "The buffers never change places: every iteration multiplies the first pair of tiles, "
-              "or what is left in the other one."),
-        Wrong("nobody_waits", "Without the barrier a fast warp changes buffers and loads over tiles that others still "
-              "multiply."),
+        Wrong("never_changed", "The buffers never change places: every iteration multiplies the first pair of tiles."),
+        Wrong("nobody_waits", "Without the barrier a fast warp may change buffers and load over tiles that others "
+              "still multiply."),
         Wrong("two_barriers", "Right, but one of the two barriers in each iteration is not needed: with two buffers "
               "no warp loads where others still read."),
     ),
@@ -111,8 +112,8 @@ READS = 10
 
 
 CHANGED_FIRST = "The pairs change places before the stores: 1 - now is then the pair that others still multiply."
-BEYOND_THE_END = "In the last iteration there is no next tile, and its loads leave the arrays: ask whether"
-NOT_AWAITED = "The first pair of tiles is read before it is whole: no thread waits for it."
+BEYOND_THE_END = "In the last iteration there is no next tile: its loads leave the rows of A, and all of B. Ask whether"
+NOT_AWAITED = "The first pair of tiles may be read before it is whole: no thread waits for it."
 
 NEXT_TILE = Blank(
     **texts.of("10", "next_tile", reads=READS),
@@ -133,13 +134,13 @@ NEXT_TILE = Blank(
         Wrong("this_tile_again", "Each iteration loads the tile that begins at its own k0, one iteration too late: the "
               "next one begins at k0 + T."),
         Wrong("beyond_the_end", f"{BEYOND_THE_END} k0 + T < K."),
-        Wrong("nobody_waits", "No thread waits at the end of an iteration: a warp reads a tile that others are still "
-              "storing."),
+        Wrong("nobody_waits", "No thread waits at the end of an iteration: a warp may read a tile that others are "
+              "still storing."),
         Wrong("changed_first", CHANGED_FIRST,
               (("        now = 1 - now;\n", ""),
                ("        if (more) {\n            As", "        now = 1 - now;\n        if (more) {\n            As"))),
-        Wrong("awaited_before", "The barrier is in front of the stores, and none is behind them: a warp reads a tile "
-              "that others are still storing. Behind them it serves for both.",
+        Wrong("awaited_before", "The barrier is in front of the stores, and none is behind them: a warp may read a "
+              "tile that others are still storing. Behind them it serves for both.",
               (("        __syncthreads();\n        now", "        now"),
                ("        if (more) {\n            A", "        __syncthreads();\n        if (more) {\n            A"))),
         Wrong("stored_at_once", "Right, but each float is stored where it is loaded, so the thread waits for it before "
@@ -150,7 +151,7 @@ NEXT_TILE = Blank(
 )  # fmt: skip
 
 BEFORE_THE_BARRIER = r"for \(int tile[\s\S]*\bstart\([\s\S]*__syncthreads"
-TOO_EARLY = "The new copies begin before the barrier: a slow warp still reads that stage."
+TOO_EARLY = "The new copies begin before the barrier: a slow warp may still read that stage."
 ARRIVED = "wait<N>() lets the N newest groups be under way: of two groups the older one must have arrived, so N is 1."
 
 THREE_STAGES = Blank(
@@ -179,14 +180,15 @@ THREE_STAGES = Blank(
         Wrong("starts_first", TOO_EARLY,
               (("        start(tile + 2);\n", ""), ("        wait<1>", "        start(tile + 2);\n        wait<1>")),
               text=BEFORE_THE_BARRIER),
-        Wrong("three_ahead_after", "start(tile + 3) copies into the stage that is multiplied in this iteration, and no "
-              "barrier lies between: slower warps still read it. The stage of tile + 2 was read before the barrier.",
+        Wrong("three_ahead_after", "start(tile + 3) copies into the stage that is multiplied in this iteration, and "
+              "no barrier lies between: slower warps may still read it. The stage of tile + 2 was read before the "
+              "barrier.",
               (("    start(1);\n", "    start(1);\n    start(2);\n"), ("wait<1>();", "wait<2>();"),
                ("        start(tile + 2);\n", ""),
                ("Bs[tile % STAGES][k][x];\n", "Bs[tile % STAGES][k][x];\n        start(tile + 3);\n")),
               text=r"start\(tile \+ (?:3|STAGES)\)"),
         Wrong("three_started", "Three tiles are started before the loop, where STAGES - 1 are two: the first "
-              "start(tile + 2) copies tile 2 once more, while its first copy is under way.",
+              "start(tile + 2) copies tile 2 once more, while its first copy may be under way.",
               (("    start(1);\n", "    start(1);\n    start(2);\n"),)),
         Wrong("two_stages", "One group is started ahead, and wait<1>() lets the newest group be under way: that is the "
               "tile which is needed. Start two tiles before the loop, and tile + 2 in it.",
@@ -225,8 +227,7 @@ FEW_WARPS = KernelExercise(
     judged=Case({"M": 64, "N": 64, "K": 24}),
     before="two_groups",
     wrong=(
-        Wrong("starter", "Right, but as in notebook 08 all warps of an SM wait for their tiles at the head of each "
-              "iteration."),
+        Wrong("starter", "Right, but as in notebook 08 each warp waits for its tiles at the head of each iteration."),
         Wrong("never_changes", "The pairs never change places: every iteration multiplies the first tile.",
               (("        now = 1 - now;\n", ""),)),
         Wrong("same_buffer", "The next tile is stored over the one that other warps still multiply: it belongs in "
@@ -242,8 +243,8 @@ FEW_WARPS = KernelExercise(
         Wrong("beyond_the_end", f"{BEYOND_THE_END} k0 + BK < K.", (("        if (k1 < K)\n", ""),)),
         Wrong("as_256_threads", "A block has 8 × 8 = 64 threads here: the elements of a thread are 64 apart, not 256.",
               (("64 * n", "256 * n"),), text=r"\b256\b"),
-        Wrong("eight_in_a_row", "Right, but a thread takes eight neighbours, so that neighbouring threads load floats "
-              "that are eight apart: take elements thread + 64 * n.",
+        Wrong("eight_in_a_row", "Right, but a thread takes eight neighbours, so that neighbouring threads load no "
+              "neighbouring floats: take elements thread + 64 * n.",
               (("thread + 64 * n", "thread * 8 + n"),), text=r"\* 8 \+ |8 \* "),
     ),
 )  # fmt: skip

@@ -56,7 +56,9 @@ def check_floats(WM: int | None, WN: int | None) -> Verdict:
     if WM is None or WN is None:
         return Verdict(None, "Not answered yet: put your numbers in place of None and run the cell again.")
     for name, value, side in (("WM", WM, TM), ("WN", WN, TN)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < side or value % side:
+        if isinstance(value, bool) or not isinstance(value, int):
+            return Verdict(False, f"{name} = {value!r} is no int: take a whole number without a point.")
+        if value < side or value % side:
             patches = f"but a warp's tile consists of whole patches of {TM} × {TN}: take a multiple of {side}."
             return Verdict(False, f"{name} = {value!r}, {patches}")
     lanes = WM // TM * (WN // TN)
@@ -98,7 +100,10 @@ def check_lane_map(lane_y: str, lane_x: str, kernel: Kernel = TILE) -> Verdict:
         )
     if loads["As"].each == loads["Bs"].each == 2:
         return Verdict(True, f"{counted} Both are merged.")
-    which = "Lanes i and i ^ 1, or else i and i ^ 2, must all read the same floats for a load to be merged."
+    which = (
+        "In each half of the warp lanes i and i ^ 1, or else i and i ^ 2, must all read the same floats for a load to "
+        "take two wavefronts."
+    )
     return Verdict(None if line == _ROW_BY_ROW else False, f"{counted} {which}")
 
 
@@ -272,8 +277,8 @@ THREE_MAPS = Blank(
                ("y * 3 * LANES_X + 2 * LANES_X + x", "64 + y * LANES_X + x"))),
         Wrong("columns_of_four", "Column by column, a column has LANES_Y = 8 lanes, not LANES_X = 4."),
         Wrong("over_the_first", "The second map begins at column LANES_X of P; here it is drawn over the first one."),
-        Wrong("pairs_below", "That is a zigzag, but one whose pairs stand below each other: lanes 0 and 1 should share "
-              "their row."),
+        Wrong("pairs_below", "In each pair one lane stands below the other there: lanes 0 and 1 should share their "
+              "row."),
         Wrong("pairs_in_one_place", "Both lanes of a pair stand in the same place: lane % 2 is missing in the column."),
         Wrong("columns_not_doubled", "A pair takes two columns: the quotient by LANES_Y must be doubled."),
         Wrong("lanes_for_pairs", "The pairs go down the rows, so that the row is lane / 2 % LANES_Y; here every lane "
@@ -336,8 +341,8 @@ WARP_TILE = Blank(
     judged=Case({"M": 64, "N": 64, "K": 16}),
     before="turned",
     wrong=(
-        Wrong("no_warp_tiles", "Every patch has its thread, but a warp has no tile of its own: it takes two whole "
-              "rows of patches, and reads more of B than a tile of 16 × 32 needs."),
+        Wrong("no_warp_tiles", "Every patch has its thread, but a warp takes two whole rows of patches, 8 × 64 "
+              "elements, and so reads more of B than a tile of 16 × 32 needs."),
         Wrong("warps_down", "A row of warp tiles has BN / WN = 2 of them, not BM / WM = 4."),
         Wrong("quotient_by_BM", "The row of a warp's tile is the quotient by the warp tiles in a row, BN / WN = 2. "
               "BM / WM = 4 is how many of them stand below each other.",
@@ -364,10 +369,9 @@ WARP_TILE = Blank(
         Wrong("lane_unscaled", "A lane's patch begins TM rows and TN columns after its neighbour's, not one."),
         Wrong("warp_from_lane", "The warp is thread / 32 and the lane is thread % 32; here the two trade places."),
         Wrong("warp_forgotten", "All warps compute the same warp tile: the warp's own place is missing."),
-        Wrong("no_second_barrier", "A warp that is done loads the next tiles while others still read these: a barrier "
-              "belongs at the end of the loop, too."),
-        Wrong("not_transposed", "Element i of A's tile is in row i / BK, at k = i % BK; a row of the tile of A in "
-              "memory has BK floats, not BM."),
+        Wrong("no_second_barrier", "A warp that is done may load the next tiles while others still read these: a "
+              "barrier belongs at the end of the loop, too."),
+        Wrong("not_transposed", "As is filled as if it were not transposed: the first index is k, the second the row."),
         Wrong("fragments_traded", "The rows of my patch choose the floats of A, its columns those of B: row belongs to "
               "As, col to Bs."),
         Wrong("first_k_alone", "Each k of the tile has floats of its own: As[k] and Bs[k], not As[0] and Bs[0]."),

@@ -222,11 +222,14 @@ def _judge_order(function: Any) -> Verdict:
         return Verdict(False, f"Give check the function itself, by its name and without brackets; found {function!r}.")
     try:
         given = function()
-        order = [] if given is None else [tuple(pair) for pair in given]
     except Exception as error:  # whatever a learner's function raises is answered by a sentence
         return Verdict(False, f"Your function ends with {type(error).__name__}: {error}.")
     if given is None:
         return Verdict(None, "Your function returns None: end it with return and the list.")
+    try:
+        order = [tuple(pair) for pair in given]
+    except TypeError:
+        return Verdict(False, "Your function returns no list of pairs (y, x).")
     known = next((why for wrong, why in MISTAKES if wrong() == order), "")
     because = f"\nWhy: {known}" if known else ""
     strange = next((pair for pair in order if pair not in WANTED), None)
@@ -302,13 +305,13 @@ UNMERGED_LANES = Blank(
         Wrong("no_parity", "Four neighbours stand in four columns, but in one row: both loads of As are merged."),
         Wrong("lowest_bit", "Lanes i and i ^ 1 differ in row and column now, but lanes i and i ^ 2 still share their "
               "row: both loads of As are merged. Both of the lowest bits must count."),
-        Wrong("two_in_one_place", "Some places have two lanes and others none: the row must take bits of the lane that "
-              "the column does not take."),
+        Wrong("two_in_one_place", "Some places have two lanes and others none: neither lane_y nor lane_x depends on "
+              "bit 2 of the lane."),
         Wrong("beyond_the_tile", "lane_y runs to 7, but the warp tile has room for 4 rows of lanes and for 8 columns."),
         Wrong("places_for_patches", "lane_y and lane_x count patches, which begin TM rows and TN columns apart."),
         Wrong("warps_in_a_row", "The block's 4 warps stand in 2 rows of BN / WN = 2, not in one row of 4."),
-        Wrong("no_second_barrier", "A warp that is done loads the next tiles while others still read these: a barrier "
-              "belongs at the end of the loop, too."),
+        Wrong("no_second_barrier", "A warp that is done may load the next tiles while others still read these: a "
+              "barrier belongs at the end of the loop, too."),
         Wrong("upper_half_twice", "A lane has 8 rows: the second float4 of As begins at row + 4."),
         Wrong("one_by_one", "Floats that are loaded one by one take a load each: read four at once, as a float4."),
     ),

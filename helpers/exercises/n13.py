@@ -61,7 +61,7 @@ def check_configuration(**params: int) -> Verdict:
         f"Legal. Predicted: {prediction.occupancy:.1%} of the warps, {prediction.floats_a_fma:.3f} floats per FMA, "
     )
     sentence += f"limited by {prediction.limiter}."
-    if prediction.spills:
+    if prediction.spills and run.compiled(kernel, DEVICE.arch).local_bytes:
         capped = f"BLOCKS = {kernel.params['BLOCKS']} leaves a thread at most {prediction.registers} of them, and "
         capped *= kernel.params["BLOCKS"] > 1
         return Verdict(False, f"{sentence} Registers spill: {capped}smaller patches need fewer.")
@@ -103,7 +103,7 @@ def _judge_small(params: Any) -> Verdict:
     if x * y < DEVICE.sms:
         return Verdict(False, f"{text}: {DEVICE.sms - x * y} SMs have nothing to do. Smaller tiles make more blocks.")
     if loads > MOST_LOADS:
-        return Verdict(False, f"{text}: the patch of a thread is too small.")
+        return Verdict(False, f"{text}: a patch of {kernel.params['TM']} × {kernel.params['TN']} loads too much.")
     return Verdict(True, f"{text}: done.")
 
 
@@ -160,7 +160,7 @@ def why_dropped(params: Params, size: int, sms: int) -> str:
     return ""
 
 
-EMPTY = Verdict(None, "The body is still empty: write it below the comments, and run the cell again.")
+EMPTY = Verdict(None, "Your function returns None: write its body below the comments, and run the cell again.")
 
 
 def keep(params: Params, size: int, sms: int) -> bool:
@@ -186,12 +186,12 @@ KEEP_MISTAKES: tuple[tuple[Version, str], ...] = tuple(
         ("tiles_of_the_area", [(_TILES, '-(-size * size // (params["BM"] * params["BN"]))')],
          "You divide the area of C. Tiles at the edges count whole: round up in each direction, then multiply."),
         ("one_direction", [(_TILES, '-(-size // params["BM"])')],
-         "Those are the tiles in a column of C alone."),
+         "Those are the tiles along one side of C alone."),
         ("turns_rounded_down", [("-(-tiles // sms)", "tiles // sms")],
          "What the tiles fill changes no answer of your function: ask for at least 60 % of the places in all turns, "
          "and round the turns up."),
         ("turn_too_many", [("-(-tiles // sms)", "tiles // sms + 1")],
-         "Where the tiles are a multiple of the SMs, that is a turn too many: round the quotient up."),
+         "Where the tiles are a multiple of the SMs, you count a turn too many: round the quotient up."),
         ("more_than_60", [(">= 0.6", "> 0.6")], "Exactly 60 % of the places are enough."),
         ("one_turn", [("0.6 * turns * sms", "0.6 * sms")],
          "You compare with the places of a single turn: each turn has as many places as there are SMs."),
@@ -200,7 +200,8 @@ KEEP_MISTAKES: tuple[tuple[Version, str], ...] = tuple(
         ("one_warp", [("2 <= warps", "1 <= warps")], "A block with a single warp is to be dropped."),
         ("fewer_than_16", [("<= 16", "< 16")], "A block of exactly 16 warps is to be kept."),
         ("fewer_than_128", [("<= 128", "< 128")], "Exactly 128 sums are allowed."),
-        ("any_warps", [("2 <= warps <= 16 and ", "")], "The number of warps is not asked for."),
+        ("any_warps", [("2 <= warps <= 16 and ", "")], "The number of warps changes no answer of your function: keep "
+        "blocks of 2 to 16 warps."),
         ("any_sums", [("sums <= 128 and ", "")],
          "How many sums a thread has changes no answer of your function: they are TM · TN, and more than 128 leave few "
          "registers for anything else."),
@@ -242,8 +243,10 @@ def check_keep(keep: Keep) -> Verdict:
             decisions.append(keep(*case.arguments))
         except Exception as error:
             return Verdict(False, f"{type(error).__name__}: {error}, for {written(_short(case.arguments[0]))}.")
-    if None in decisions:
+    if all(decision is None for decision in decisions):
         return EMPTY
+    if None in decisions:
+        return Verdict(False, f"{cases[decisions.index(None)].words}: your function returns None, not True or False.")
     answers = tuple(map(bool, decisions))
     for case, kept in zip(cases, answers, strict=True):
         if kept != case.expected:
@@ -318,7 +321,7 @@ def check_search(search: Search) -> Verdict:
             because = _why_it_ended(error, [speeds[candidate] for candidate in asked])
             return Verdict(False, f"{type(error).__name__}: {error}. The case: {about}.{because}")
         if not asked:
-            return EMPTY
+            return EMPTY if result is None else Verdict(False, f"It gives {result!r}, and has measured nothing.")
         case = f"The case: {about}. Candidates {', '.join(candidates)}, budget {budget}."
         if len(asked) > budget:
             return Verdict(False, f"{len(asked)} measurements, but the budget is {budget}. {case}")
@@ -326,7 +329,7 @@ def check_search(search: Search) -> Verdict:
             return Verdict(False, f"A candidate is measured twice: keep what is known. {case}")
         if asked != list(dict.fromkeys(candidates))[: len(asked)]:
             return Verdict(
-                False, f"Measure in the order of the candidates: their order is what a predictor is for. {case}"
+                False, f"It measures {', '.join(asked)}: measure in the order of the candidates, none left out. {case}"
             )
         if result != best:
             because = _why_it_found(result, candidates, speeds, budget, asked)
@@ -338,9 +341,9 @@ def check_search(search: Search) -> Verdict:
 
 def _why_it_ended(error: Exception, measured: Sequence[float | None]) -> str:
     """What an error has to do with wrong results, which are None."""
-    if isinstance(error, TypeError) and None in measured:
+    if isinstance(error, TypeError) and "not supported between" in str(error) and None in measured:
         return "\nWhy: A wrong result gives None, which cannot be compared with a speed: leave it out."
-    if isinstance(error, ValueError) and not any(measured):
+    if isinstance(error, ValueError) and "empty" in str(error) and not any(measured):
         return "\nWhy: Without a right result there is nothing to take the largest of: return None then."
     return ""
 
@@ -429,7 +432,7 @@ TUNABLE = Blank(
               text=r"\b16\b"),
         Wrong("patches_down", "A row of patches has BN / TN of them, not BM / TM."),
         Wrong("not_scaled", "Patches begin TM rows and TN columns apart, not one."),
-        Wrong("one_barrier", "A warp that is done loads the next tiles while others still read these: a barrier "
+        Wrong("one_barrier", "A warp that is done may load the next tiles while others still read these: a barrier "
               "belongs at the end of the loop, too."),
         Wrong("depth_of_eight", "The tile has BK steps of k; here 8 of them are multiplied, whatever BK is.",
               text=r"(?s)(?=.*\+= ?BK\b).*< ?8\b"),

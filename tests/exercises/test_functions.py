@@ -90,11 +90,25 @@ def test_only_mistakes_that_show_in_the_given_case_are_named():
     assert "twice as much" in said and "b may be 0." not in said
 
 
-def test_a_whole_number_of_numpy_is_a_number():
-    right = n05.MOST_REGISTERS.solved
-    assert n05.MOST_REGISTERS.check(lambda *arguments: np.int64(right(*arguments))).passed
-
-
 def test_what_is_printed_is_not_called_the_answer():
     printing = Version("written", f"{TRADE}    print('warps', warps)")
     assert n05.MOST_REGISTERS.check(printing).sentence.startswith("Your function prints and returns None")
+
+
+def test_numbers_of_numpy_are_numbers():
+    def written(*arguments):
+        return np.float32(n07.WRITTEN(*arguments))
+
+    assert n07.SHARE.check(written).passed
+    assert "returns inf." in n07.SHARE.check(lambda *_: np.inf).sentence
+
+
+def test_a_sum_of_keys_is_named_where_it_is_the_cause():
+    keys, name = (reasons(n07.SHARE, f"{SIGNATURE}    return cycles + {what}") for what in ("sum(samples)", "reason"))
+    assert "take its keys" in keys[0] and name == []
+
+
+def test_a_division_by_another_zero_is_no_number_of_samples():
+    returned = "samples[reason] / (sum(samples.values()) / (cycles - issued - closed))"
+    (reason,) = reasons(n07.SHARE, f"{SIGNATURE}    return {returned}")
+    assert "a number that is 0 for a kernel that never waits" in reason

@@ -74,7 +74,7 @@ def test_function_that_raises_or_gives_no_number_gets_a_sentence():
 
     assert "your function ends with a division by zero. The four limits" in BLOCKS_THAT_FIT.check(zero).sentence
     assert "ends with TypeError: " in BLOCKS_THAT_FIT.check(lambda: 1).sentence
-    assert "returns 'eight', which is no number" in BLOCKS_THAT_FIT.check(lambda *_: "eight").sentence
+    assert "returns 'eight'; a number is asked for" in BLOCKS_THAT_FIT.check(lambda *_: "eight").sentence
     assert "without brackets" in BLOCKS_THAT_FIT.check(8).sentence
 
 

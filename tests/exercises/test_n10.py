@@ -34,3 +34,18 @@ def test_a_barrier_is_not_advised_where_it_misses_the_goal():
     answers = [slip for slip in slips() if slip.exercise == "next_tile" and "in front of the stores" in slip.says]
     sentence = answers[0].check().sentence
     assert "No barrier lies between them" in sentence and "Put __syncthreads()" not in sentence, sentence
+
+
+def test_asynchronous_copies_are_not_said_to_hide_nothing():
+    stages, buffers = exercises.get("three_stages").solved, exercises.get("two_buffers")
+    copies = stages[stages.index("// Start the copy") : stages.index('extern "C"')]
+    text = buffers.solved.replace('extern "C"', f'{copies}extern "C"')
+    for array, start in (("As", "= row"), ("Bs", "= k0")):
+        index = f"{array}[buffer][y][x]"
+        line = next(line for line in text.splitlines() if f"{index} {start}" in line)
+        inside, element = line.split(" = ", 1)[1].split(" : ")[0].split(" ? ")
+        text = text.replace(
+            line, f"        if ({inside}) copy_async(&{index}, &{element});\n        else {index} = 0.0f;"
+        )
+    verdict = buffers.check(text.replace("__syncthreads()", "commit(); wait<0>(); __syncthreads()"))
+    assert verdict.passed and "hides nothing" not in verdict.sentence

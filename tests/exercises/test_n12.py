@@ -71,3 +71,10 @@ def test_unforeseen_order_is_answered_by_the_bank_that_stops_it(order, asked):
 def test_columns_back_and_forth_are_named_from_either_end(first):
     order = [(y, x) for x in range(4) for y in range(8)[:: -first if x % 2 else first]]
     assert "Why: Back and forth along the columns" in exercises.get("fma_order").check(lambda: order).sentence
+
+
+def test_what_is_no_list_of_pairs_is_no_error_of_the_function():
+    for answer in (5, list(range(32))):
+        assert (
+            exercises.get("fma_order").check(lambda answer=answer: answer).sentence.endswith("no list of pairs (y, x).")
+        )

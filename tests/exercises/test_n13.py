@@ -49,3 +49,40 @@ def test_a_wide_load_is_not_called_scattered():
     )
     assert exercise._scattered(by_four, solved) == ""
     assert "a load request to B fetches" in exercise._scattered(down, solved)
+
+
+def test_a_rule_in_a_function_of_its_own_is_a_rule():
+    fits = "constexpr bool fits(int a, int b) { return a % b == 0; }\ntemplate"
+    text = n13.TUNABLE.solved.replace("template", fits, 1).replace("BM % TM == 0", "fits(BM, TM)")
+    assert n13.TUNABLE.check(text).passed
+    without = n13.TUNABLE.check(text.replace("static_assert(fits", "// static_assert(fits")).sentence
+    assert "No rule refuses sgemm<36, 64, 8, 8, 4>: patches" in without
+
+
+def test_a_rule_that_is_too_strict_is_quoted():
+    strict = n13.TUNABLE.solved.replace("BM % TM == 0", "BM % (2 * TM) == 0")
+    wordless = strict.replace(', "BM must be a multiple of TM"', "")
+    assert "your rule “BM must be a multiple of TM” is too strict" in n13.TUNABLE.check(strict).sentence
+    assert "your rule “static_assert(BM % (2 * TM) == 0);” is too strict" in n13.TUNABLE.check(wordless).sentence
+
+
+def test_a_path_without_return_is_no_empty_body():
+    def keep(params, size, sms):
+        if n13.keep(params, size, sms):
+            return True
+
+    assert "your function returns None, not True or False" in n13.check_keep(keep).sentence
+    assert n13.check_keep(lambda *_: None).passed is None
+
+
+def test_what_a_search_has_not_done_is_not_its_mistake():
+    def unguarded(candidates, measure, budget):
+        best, known = None, {}
+        for candidate in dict.fromkeys(candidates):
+            if len(known) < budget:
+                known[candidate] = speed = measure(candidate)
+                best = (candidate, speed) if speed is not None and (best is None or speed > best[1]) else best
+        return best[0]
+
+    assert "cannot be compared" not in n13.check_search(unguarded).sentence
+    assert "has measured nothing" in n13.check_search(lambda candidates, *_: candidates[0]).sentence

@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 import math
 import numbers
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from inspect import signature
 from itertools import combinations
@@ -92,17 +92,22 @@ def judged(
         answers = answers_of(function, cases)
     if all(answer is None for answer in answers):
         if printed.getvalue():
-            return Verdict(False, "Your function prints and returns None: it must return its answer, by return.")
+            return Verdict(False, "Your function prints and returns None: its answer is what stands behind return.")
         if _computes(function):
-            return Verdict(False, "Your function computes something and returns None: the return with it is missing.")
+            return Verdict(
+                False, "Your function computes something and returns None: end it with return and the answer."
+            )
         return Verdict(None, "Your function returns None. Write its body; it ends with return and the answer.")
     print(printed.getvalue(), end="")  # what the learner wants to see while looking for a mistake
     for case, answer in zip(cases, answers, strict=True):
-        if answer == DIVIDED_BY_ZERO or _is_number(answer):
+        if _is_number(answer):
             continue
         if isinstance(answer, Raised):
-            return Verdict(False, f"{case.words}: your function ends with {answer}.{_of_an_error(answer, case)}")
-        return Verdict(False, f"{case.words}: your function returns {answer!r}, which is no number.")
+            if answer == DIVIDED_BY_ZERO:
+                continue
+            because = _of_an_error(function, answer, case)
+            return Verdict(False, f"{case.words}: your function ends with {answer}.{because}")
+        return Verdict(False, f"{case.words}: your function returns {answer!r}; a number is asked for.")
     for case, answer in zip(cases, answers, strict=True):
         if not _same(answer, case.expected):
             known = (
@@ -123,11 +128,20 @@ def _computes(function: Callable[..., Any]) -> bool:
     return code is not None and (code.co_nlocals > len(signature(function).parameters) or bool(code.co_names))
 
 
-def _of_an_error(answer: Raised, case: Case) -> str:
-    """What an error comes from that says it in the words of types: a loop over a dict's keys, and ^ for a power."""
+class _Values(dict[Any, Any]):
+    """A dict over whose values a loop runs."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.values())
+
+
+def _of_an_error(function: Callable[..., Any], answer: Raised, case: Case) -> str:
+    """What an error comes from that says it in the words of types: ^ for a power, and a loop over a dict's keys where
+    one over its values ends without it."""
     if "for ^: " in answer.message:
         return "\nWhy: ^ is no power in Python: ten to the sixth is 10**6, or 1e6."
-    if "'int' and 'str'" in answer.message and any(isinstance(argument, Mapping) for argument in case.arguments):
+    by_values = [_Values(value) if isinstance(value, Mapping) else value for value in case.arguments]
+    if "'int' and 'str'" in answer.message and _answer(function, replace(case, arguments=tuple(by_values))) != answer:
         return "\nWhy: a loop over a dict, and its sum, take its keys, which are text here: .values() are its numbers."
     return ""
 
@@ -144,7 +158,8 @@ def _rounded(answers: Sequence[Any], cases: Sequence[Case]) -> tuple[str, ...]:
 def _in_parts(answers: Sequence[Any], cases: Sequence[Case]) -> tuple[str, ...]:
     """That all answers are right once they are rounded down; () if they are not."""
     if all(
-        _is_number(answer) and math.floor(answer) == case.expected for answer, case in zip(answers, cases, strict=True)
+        _is_number(answer) and math.isfinite(answer) and math.floor(answer) == case.expected
+        for answer, case in zip(answers, cases, strict=True)
     ):
         return ("Rounded down, all your answers are right.",)
     return ()

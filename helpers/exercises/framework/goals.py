@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gemm_kernels import rules
 from gpusim import Recording, devices
 from gpusim.compiler import CompileError
 from gpusim.devices import WARP
@@ -421,9 +420,10 @@ def right_with(problem: Problem) -> Goal:
     """How many shapes another instantiation of the template is right for. problem: with its entry."""
 
     def explain(j: Judged) -> str:
-        stated, params = rules.of(j.kernel.compiled.source, problem.entry)
-        rule = rules.broken(stated.asserted, params)
-        return f"{problem.entry} can work: the condition of your rule “{rule.sentence}” is too strict." if rule else ""
+        message = _refusal(j.kernel.compiled.source, problem.entry)
+        rule = re.search(r'static assertion failed with "(.*)"|static assertion failed\n *\d+ \| *(.*)', message)
+        stated = rule and (rule[1] or rule[2])
+        return f"{problem.entry} can work: the condition of your rule “{stated}” is too strict." if stated else ""
 
     return Goal(
         f"shapes of {len(problem.cases)} are right with {problem.entry}",
@@ -443,27 +443,31 @@ def _right(source: str, problem: Problem) -> int:
 
 
 def refused(impossible: Mapping[str, str]) -> Goal:
-    """How many instantiations that cannot work break a rule which the source states as a static_assert.
+    """How many instantiations that cannot work the compiler refuses, as a static_assert makes it do.
 
     impossible: entry -> why it cannot work, for a source that has no rule against it.
     """
 
     def accepted(j: Judged) -> list[str]:
-        stated = {entry: rules.of(j.kernel.compiled.source, entry) for entry in impossible}
-        return [
-            entry
-            for entry, (entry_rules, params) in stated.items()
-            if rules.broken(entry_rules.asserted, params) is None
-        ]
+        return [entry for entry in impossible if not _refusal(j.kernel.compiled.source, entry)]
 
     def explain(j: Judged) -> str:
         return " ".join(f"No rule refuses {entry}: {impossible[entry]}." for entry in accepted(j))
 
     count = len(impossible)
     return Goal(
-        f"of {count} impossible settings are refused by a rule", lambda j: count - len(accepted(j)), count,
+        f"of {count} impossible settings are refused by the compiler", lambda j: count - len(accepted(j)), count,
         at_least=True, explain=explain,
     )  # fmt: skip
+
+
+def _refusal(source: str, entry: str) -> str:
+    """What the compiler has against an instantiation, "" if it accepts it."""
+    try:
+        simulated(source, entry)
+    except (CompileError, SimulatorError) as error:
+        return str(error)
+    return ""
 
 
 def copies_under_way(at_least: float) -> Goal:
