@@ -136,8 +136,8 @@ def predict_wins() -> Prediction:
     reasons = (
         f"A library chooses by rules among kernels for every purpose: at {shape_label(best)} the best of the ladder is "
         f"{won_by[best]:.2f} times as fast.",
-        f"Small matrices are easy prey, {wins[1]} of the {len(small)} with fewer than {SMALL}² elements in C. Of the "
-        f"{len(large)} others it is {wins[2]}.",
+        f"Of the {len(small)} shapes with fewer than {SMALL}² elements in C it is {wins[1]}, of the {len(large)} "
+        f"others {wins[2]}.",
         sentence,
         f"{sentence} Each shape has its own kernel and its own parameters, found by measuring; one kernel for all "
         "would not do it.",
@@ -256,19 +256,21 @@ RASTER = Blank(
         Wrong("numbered_down", "Right, but blocks start along x first: a block's number is blockIdx.y * tiles_x + "
               "blockIdx.x.",
               (("blockIdx.y * tiles_x + blockIdx.x", "blockIdx.x * tiles_y + blockIdx.y"),)),
-        Wrong("number_by_threads", "A row of the grid has gridDim.x blocks; blockDim.x is the threads of a block.",
+        Wrong("number_by_threads", "A row of the grid has gridDim.x blocks: a block's number is blockIdx.y * "
+              "gridDim.x + blockIdx.x.",
               (("blockIdx.y * tiles_x + blockIdx.x", "blockIdx.y * blockDim.x + blockIdx.x"),)),
-        Wrong("group_of_blocks", "A group has GROUP * tiles_x blocks, not GROUP."),
+        Wrong("group_of_blocks", "GROUP rows of tiles are GROUP * tiles_x blocks, not GROUP."),
         Wrong("group_unscaled", "A group begins GROUP rows after the one before, not one."),
-        Wrong("group_of_columns", "A group has GROUP rows of tiles, and a row has tiles_x of them: GROUP * tiles_x "
-              "blocks.",
+        Wrong("group_of_columns", "A group has GROUP rows of tiles, and a row has tiles_x of them: divide by GROUP "
+              "* tiles_x.",
               (("(GROUP * tiles_x)", "(GROUP * tiles_y)"),)),
         Wrong("rest_in_each_group", "tiles_y % GROUP is the last group's rows, if it is not 0; all others have GROUP.",
               (("left < GROUP ? left : GROUP", "tiles_y % GROUP"),)),
-        Wrong("left_unscaled", "GROUP rows of tiles for each group lie above this one: tiles_y - group * GROUP are "
+        Wrong("left_unscaled", "Each group before this one has GROUP rows of tiles: tiles_y - group * GROUP are "
               "left.",
               (("tiles_y - group * GROUP", "tiles_y - group"),)),
-        Wrong("traded", "The remainder by the number of rows is the row of a tile, the quotient is its column."),
+        Wrong("traded", "Inside a group the remainder by the number of rows is the row of a tile, the quotient its "
+              "column."),
     ),
 )  # fmt: skip
 
@@ -283,21 +285,23 @@ SLICES = Blank(
     picture=ThreadMapOf("C", Case({"M": 16, "N": 24, "K": 32}), "your kernel"),
     goals=(
         goals.stored_once(),
-        goals.no_atomics("Right, but the parts are added by atomics, in the order in which the groups come, and "
-                                "another order may give other bits: one thread adds the four in a fixed order."),
+        goals.no_atomics("Where atomics add the parts, the order is that in which the groups come, and another order "
+                         "may give other bits. Let one thread add the four in a fixed order, without atomics."),
     ),
     wrong=(
         Wrong("all_of_k", "Every group adds up all of k: each product is counted four times."),
-        Wrong("slices_of_SLICES", "A group's part has K / SLICES products, not SLICES."),
-        Wrong("rounded_down", "K / SLICES is rounded down, so the last products of K belong to no group."),
-        Wrong("beyond_k", "The last groups go beyond K: a part ends at K at the latest."),
-        Wrong("one_short", "Each part loses its last k: the loop ends one step too early."),
-        Wrong("nobody_waits", "The first group adds parts that others have not stored yet: a barrier belongs between."),
+        Wrong("slices_of_SLICES", "The length of a part is K / SLICES, rounded up, and not SLICES."),
+        Wrong("rounded_down", "K / SLICES is rounded down, so the last products of K may belong to no group."),
+        Wrong("beyond_k", "The last groups may go beyond K: a part ends at K at the latest."),
+        Wrong("one_short", "A part that ends before K loses its last k: begin + length is the first k behind the "
+              "part."),
+        Wrong("nobody_waits", "The first group may add parts that others have not stored yet: a barrier belongs "
+              "between."),
         Wrong("one_place", "All groups store to parts[0]: each of them needs a place of its own."),
-        Wrong("own_part", "Every group stores its own part in C, and the last one stays: no thread adds them."),
+        Wrong("own_part", "Every group stores its own part in C, where only one of them stays: no thread adds them."),
         Wrong("first_part", "Only the first part is stored: the others must be added to it."),
-        Wrong("everybody_adds", "All groups add to the same element of C at the same time, and only one of them stays. "
-              "Let one thread add the parts."),
+        Wrong("everybody_adds", "All groups add to the same element of C at the same time, and parts may be lost. "
+              "Let one thread add them."),
     ),
 )  # fmt: skip
 
@@ -402,23 +406,22 @@ SHARES = Blank(
     problem=Shares(),
     picture=Drawn(_drawn_shares),
     wrong=(
-        Wrong("rounded_down", "The number of iterations divided by the blocks is rounded down, so the last ones belong "
-              "to no block: compute where a share begins as block * total / blocks."),
-        Wrong("rounded_apart", "total / blocks is rounded down by itself, so that a share ends before the next one "
-              "begins: it ends where the next begins, at (block + 1) * total / blocks.",
+        Wrong("rounded_down", "The number of iterations divided by the blocks is rounded down, so the last ones "
+              "may belong to no block: compute where a share begins as block * total / blocks."),
+        Wrong("rounded_apart", "total / blocks is rounded down by itself, so that a share may end before the next "
+              "one begins: it ends where the next begins, at (block + 1) * total / blocks.",
               (("(block + 1) * total / blocks", "block * total / blocks + total / blocks"),)),
         Wrong("end_in_its_tile", "The end of a share is counted in the long row of all iterations, `last` inside of "
               "its tile: the piece ends at steps, or at first + what is left of the share.",
               (("first + left < steps ? first + left : steps", "min(steps, end)"),)),
-        Wrong("whole_tiles", "These are whole tiles dealt out in turns, no equal shares: the busiest block still "
-              "decides when all is done."),
+        Wrong("whole_tiles", "These are whole tiles dealt out in turns, no equal shares."),
         Wrong("one_piece", "Only the first piece of each share is multiplied: a share may reach into several tiles."),
         Wrong("tile_not_left", "A piece ends with the tile or with the share, whichever comes first; here it always "
               "goes on to the end of its tile."),
         Wrong("share_not_cut", "A piece ends with the tile or with the share, whichever comes first; here it always "
               "goes on to the end of the share.", (("first + left < steps ? first + left : steps", "first + left"),)),
-        Wrong("not_moved", "The loop never gets to the end of the share: behind each piece it goes on by what the "
-              "piece took, last - first.", (("next += last - first;", ""),)),
+        Wrong("not_moved", "The loop never gets to the end of the share: behind each piece next must grow by what "
+              "the piece took, last - first.", (("next += last - first;", ""),)),
         Wrong("moved_by_one", "Behind a piece you go on by one iteration, but it took last - first of them.",
               (("next += last - first;", "++next;"),)),
         Wrong("moved_to_last", "`last` is counted inside of its tile, a share in the long row of all iterations: go "

@@ -120,12 +120,12 @@ FRAGMENTS = Blank(
         Wrong("a_turned", "In A a lane's group is its row and its place its k; you have them the other way round.",
               (("tile_row + group + n % 2 * 8, k = k0 + place + n / 2 * 4",
                 "tile_row + place + n % 2 * 8 + n / 2 * 4, k = k0 + group"),)),
-        Wrong("c_turned", "You store the transpose of each tile: a lane's sums are two neighbours in a row, not two "
-              "rows of one column.",
+        Wrong("c_turned", "You store the transpose of each half of a tile, 8 x 8 elements: a lane's sums are two "
+              "neighbours in a row, not two rows of one column.",
               (("tile_row + group + n / 2 * 8, col = tile_col + place * 2 + n % 2",
                 "tile_row + place * 2 + n % 2 + n / 2 * 8, col = tile_col + group"),)),
-        Wrong("c_four_apart", "The rows of your sums are right, their columns are not: a lane's two sums of a row are "
-              "neighbours, 2 * place and the next, and not four columns apart as its elements of A are.",
+        Wrong("c_four_apart", "A lane's two sums of a row are neighbours, 2 * place and the next, and not four "
+              "columns apart as its elements of A are.",
               (("col = tile_col + place * 2 + n % 2", "col = tile_col + place + n % 2 * 4"),)),
         Wrong("a_without_k0", "Every iteration multiplies the first 8 columns of A again: add k0 to their k.",
               (("k = k0 + place + n / 2 * 4", "k = place + n / 2 * 4"),)),
@@ -141,7 +141,8 @@ FRAGMENTS = Blank(
 # --- rows for ldmatrix
 
 NOT_IN_CHUNKS = (
-    "The address is no multiple of 16 bytes: place counts chunks of eight elements, so its element is place(…) * 8."
+    "Not every address is a multiple of 16 bytes: place counts chunks of eight elements, so its element is "
+    "place(…) * 8."
 )
 IN_BYTES = "As counts elements, of which a chunk of 16 bytes has eight: place(…) * 8, and not * 16."
 K_IS_NO_CHUNK = "k counts elements, and eight of them are a chunk: the step at k begins with chunk k / 8."

@@ -66,6 +66,12 @@ def test_no_store_is_too_many_where_the_solution_has_none():
     assert verdict.passed and "stores each element" not in verdict.sentence
 
 
+def test_a_barrier_in_a_comment_is_not_remarked_on():
+    lockstep = n16.LOCKSTEP.solved
+    assert "is enough here" not in n16.LOCKSTEP.check(f"// no __syncthreads() is needed\n{lockstep}").sentence
+    assert "is enough here" in n16.LOCKSTEP.check(lockstep.replace("__syncwarp", "__syncthreads")).sentence
+
+
 def test_the_predictions_are_answered_by_what_was_executed():
     assert n16.predict_banks().answer == 4
     assert n16.predict_paths().answer.startswith("41 instructions")

@@ -52,6 +52,11 @@ def test_a_sum_within_rounding_is_right_and_another_is_not():
     assert wrong[0, 0] and wrong.sum() == 1
 
 
+def test_a_rounded_element_is_said_to_be_about_its_number():
+    rounder = n18.FUSED_STEPS.solved.replace("0.70710678f", "0.707f")
+    assert "C[0, 0] is about 0.88, expected 0.879777." in n18.FUSED_STEPS.check(rounder).sentence
+
+
 def test_an_element_that_no_thread_wrote_is_not_right():
     setup = n18.FUSED_STEPS.problem.prepare(n18.FUSED_STEPS.problem.cases[0])
     assert np.isnan(setup.left(setup.args)).all()

@@ -242,7 +242,8 @@ def _first_wrong(examination: Examination, failure: Outcome, problem: Problem) -
     said = [_number(got), _number(expected)]
     if said[0] == said[1]:  # they differ behind the digits of that: as many as tell two numbers of their type apart
         said = [np.format_float_positional(value, unique=True).replace("-", "\u2212") for value in (got, expected)]
-    return f"{element_of} is {said[0]}, expected {said[1]}. {writes}"
+    about = "about " if getattr(problem, "rounded", False) else ""
+    return f"{element_of} is {about}{said[0]}, expected {said[1]}. {writes}"
 
 
 def _number(value: np.floating | np.integer) -> str:

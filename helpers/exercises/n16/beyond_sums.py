@@ -34,18 +34,17 @@ PREFIX = Blank(
               "ask afterwards.", (("const float left = __shfl_up_sync(FULL, v, offset);\n            if (lane >= "
               "offset) "
                                    "v += left;", "if (lane >= offset) v += __shfl_up_sync(FULL, v, offset);"),)),
-        Wrong("one_step_short", "The last step, with offset 16, is missing: the upper half of the warp lacks the "
-                "lower.",
+        Wrong("one_step_short", "The last step, with offset 16, is missing: no lane adds up more than 16 elements.",
               (("offset < 32", "offset < 16"),)),
         Wrong("by_one", "offset grows by one, so that the same elements come again and again: it doubles.",
               (("offset *= 2", "offset += 1"),)),
-        Wrong("down", "__shfl_down_sync takes from the lanes above: these are the sums of what follows.",
+        Wrong("down", "__shfl_down_sync takes from the lanes above, and a running sum needs those below.",
               (("__shfl_up_sync", "__shfl_down_sync"),)),
         Wrong("first_lane", "Lane 0 has only its own element; the sum of the warp is in lane 31.",
               (("if (lane == 31)", "if (lane == 0)"),)),
-        Wrong("no_barrier", "Warps read the sums of others before these have stored them: a barrier belongs behind the "
-              "store.", (("of_warp[warp] = v;\n        __syncthreads();\n", "of_warp[warp] = v;\n"),)),
-        Wrong("no_second_barrier", "In the next round a fast warp overwrites its sum while others still read it.",
+        Wrong("no_barrier", "Warps may read the sums of others before these have stored them: a barrier belongs "
+              "behind the store.", (("of_warp[warp] = v;\n        __syncthreads();\n", "of_warp[warp] = v;\n"),)),
+        Wrong("no_second_barrier", "In the next round a fast warp may overwrite its sum while others still read it.",
               (("before += of_warp[w];\n        __syncthreads();\n", "before += of_warp[w];\n"),)),
         Wrong("barrier_in_branch", "The barrier stands where only lane 31 of each warp comes by: it is for all threads "
               "of the block.", (("        if (lane == 31) of_warp[warp] = v;\n        __syncthreads();\n",
@@ -60,14 +59,15 @@ PREFIX = Blank(
               (("for (int w = 0; w < WARPS; ++w) before += of_warp[w]", "before = sum"),)),
         Wrong("carry_replaced", "before is replaced (=) by the sum of a warp, and must grow by that of each (+=).",
               (("before += of_warp[w]", "before = of_warp[w]"),)),
-        Wrong("carry_first", "before grows ahead of its use, so that each element has the whole of its round twice.",
+        Wrong("carry_first", "before grows ahead of its use, so that the sum of the whole round is added to each "
+              "of its elements.",
               (("        float sum = before + v;\n", "        for (int w = 0; w < WARPS; ++w) before += of_warp[w];\n"
                 "        float sum = before + v;\n"),
                ("        if (i < n) y[i] = sum;\n        for (int w = 0; w < WARPS; ++w) before += of_warp[w];\n",
                 "        if (i < n) y[i] = sum;\n"))),
         Wrong("exclusive", "y[i] lacks x[i] itself: that is an exclusive scan, which is another task.",
               (("y[i] = sum", "y[i] = sum - x[i]"),)),
-        Wrong("no_edge", "The last round has threads beyond n, and they store behind the end of y.",
+        Wrong("no_edge", "The last round may have threads beyond n, and they store behind the end of y.",
               (("if (i < n) y[i]", "y[i]"),)),
     ),
 )  # fmt: skip
@@ -87,7 +87,7 @@ KEEP_POSITIVE = Blank(
               (("votes & ((1u << lane) - 1)", "votes"),)),
         Wrong("own_vote_too", "My own vote is counted, too, so that everything lies one place further.",
               (("(1u << lane) - 1)", "(2u << lane) - 1)"),)),
-        Wrong("votes_above", "The bits above mine are counted, so that the order is turned round.",
+        Wrong("votes_above", "The bits above mine are counted, so that the order within each round is turned round.",
               (("votes & ((1u << lane) - 1)", "votes & ~((2u << lane) - 1)"),)),
         Wrong("the_lane", "(1u << lane) is the lane's own bit: the bits below it are (1u << lane) - 1.",
               (("((1u << lane) - 1)", "(1u << lane)"),)),
@@ -112,7 +112,8 @@ KEEP_POSITIVE = Blank(
         Wrong("who_is_here", "__activemask() says which lanes happen to be here, and asks no condition: "
               "__ballot_sync(FULL, v > 0) does.", (("__ballot_sync(FULL, v > 0.0f)", "__activemask()"),),
               text="__activemask"),
-        Wrong("not_zero", "The condition is v itself, which holds for everything but 0: vote by v > 0.",
+        Wrong("not_zero", "The condition is v itself, which becomes an int: it holds for -1, and not for 0.5. Vote "
+              "by v > 0.",
               (("(FULL, v > 0.0f)", "(FULL, v)"),)),
         Wrong("mine_and_above", "The bits of my own lane and of those above are counted: those below are (1u << lane) "
               "- 1.", (("votes & ((1u << lane) - 1)", "votes & ~((1u << lane) - 1)"),)),
@@ -147,9 +148,9 @@ HISTOGRAM = Blank(
         Wrong("half_added", "A block has 128 threads and mine has 200 bins: the last 72 are never added to bins.",
               (("for (int b = t; b < BINS; b += THREADS) atomicAdd(&bins[b], mine[b])",
                 "atomicAdd(&bins[t], mine[t])"),)),
-        Wrong("no_first_barrier", "A thread counts in bins that another one has not set to 0 yet.",
+        Wrong("no_first_barrier", "A thread may count in bins that another one has not set to 0 yet.",
               (("mine[b] = 0;\n    __syncthreads();\n", "mine[b] = 0;\n"),)),
-        Wrong("no_second_barrier", "Bins are added before all threads have counted.",
+        Wrong("no_second_barrier", "Bins may be added before all threads have counted.",
               (("1);\n    __syncthreads();\n", "1);\n"),)),
         Wrong("no_barriers", "No thread waits: neither for the zeros nor for the counts of others.",
               (("    __syncthreads();\n", ""),)),
@@ -195,7 +196,7 @@ ARGMIN = Blank(
     ),
     picture=Drawn(pictures.shuffles),
     wrong=(
-        Wrong("from_zero", "v begins at 0, and no number above 0 is smaller than that: it begins as infinity.",
+        Wrong("from_zero", "A number above the one at which v begins is never taken: begin with infinity.",
               (("float v = INFINITY", "float v = 0.0f"),)),
         Wrong("any_of_them", "Of equal values the one that was taken first stays, wherever it stands: when they are "
               "equal, the smaller place decides.", ((BETTER, "w < v"),)),
@@ -207,14 +208,14 @@ ARGMIN = Blank(
                 "-INFINITY"))),
         Wrong("not_larger", "!(w >= v) is true for a NaN, and where values are equal it asks for no place: w < v || "
               "(w == v && from < place).", ((BETTER, "!(w >= v)"),)),
-        Wrong("place_not_shuffled", "The value comes from another lane, and its place is taken for one's own: shuffle "
-              "both.", (("__shfl_down_sync(FULL, place, offset)", "place"),)),
+        Wrong("place_not_shuffled", "The value comes from another lane, and the place is one's own: shuffle both.",
+              (("__shfl_down_sync(FULL, place, offset)", "place"),)),
         Wrong("not_smaller", "A NaN is taken: !(w >= v) is true for it. Ask for w < v, which is false.",
               ((BETTER, "!(w >= v) || (w == v && from < place)"),)),
         Wrong("value_only", "The place stays behind when the value is replaced.", (("            place = from;\n",
                 ""),)),
         Wrong("place_only", "The value stays behind when the place is replaced.", (("            v = w;\n", ""),)),
-        Wrong("own_place", "The value comes from another lane, and its place is taken for one's own: shuffle both.",
+        Wrong("own_place", "The value comes from another lane, and the place is one's own: shuffle both.",
               (("take(w, from);", "take(w, place);"),)),
         Wrong("one_lane_place", "from is the other lane's number, not the index that it found: shuffle place.",
               (("__shfl_down_sync(FULL, place, offset)", "lane + offset"),)),

@@ -121,8 +121,8 @@ def predict_bits() -> Prediction:
     totals = list(in_orders(numbers()).values())
     different = len({total.tobytes() for total in totals})
     reasons = {
-        "all five give the same bits": "That is so for whole numbers. A float rounds after each addition, and what is "
-        "rounded off depends on the sum so far.",
+        "all five give the same bits": "That is so for whole numbers with sums up to 2^24. A float rounds after each "
+        "addition, and what is rounded off depends on the sum so far.",
         "two different results": "Why two? Each order has other sums on the way, and each of them is rounded.",
         f"{different} different results": "Each order has other sums on the way, and each of them is rounded. The tree "
         "is nearest: its sums are of equal size.",

@@ -12,7 +12,7 @@ from helpers.exercises.framework.problems import Case
 from helpers.exercises.n16 import pictures
 from helpers.exercises.n16.arrays import OverArray, block_sums, of_lengths, the_sum, twice_the_sum
 
-BEYOND = "The last block has threads beyond n, and they read past the end of x. The last element has the index n - 1."
+BEYOND = "Where n is no multiple of the block, threads read past the end of x. The last element has the index n - 1."
 
 ONE_ATOMIC = Blank(
     **texts.of("16", "one_atomic"),
@@ -30,8 +30,8 @@ ONE_ATOMIC = Blank(
               "is missing.", (("blockIdx.x * blockDim.x + threadIdx.x", "threadIdx.x"),)),
         Wrong("grid_for_block", "A block begins at blockIdx.x * blockDim.x: gridDim counts blocks, not threads.",
               (("blockDim.x", "gridDim.x"),)),
-        Wrong("overlapping", "Neighbouring blocks begin one element apart, so some elements are added several times "
-              "and others never: a block begins blockDim.x further than the one before.",
+        Wrong("overlapping", "Neighbouring blocks begin one element apart, so that elements are added several "
+              "times: a block begins blockDim.x further than the one before.",
               (("blockIdx.x * blockDim.x", "blockIdx.x"),)),
         Wrong("exchanged", "atomicExch replaces what is there, and returns it: only one element stays.",
               (("atomicAdd", "atomicExch"),)),
@@ -70,7 +70,7 @@ BLOCK_TREE = Blank(
               "has not stored yet.", (("+ half];\n        __syncthreads();\n", "+ half];\n"),)),
         Wrong("no_identity", "Beyond n a thread stores nothing, and the others add what happens to be in s: it must "
               "store 0, which changes no sum.", (("s[t] = i < n ? x[i] : 0.0f;", "if (i < n) s[t] = x[i];"),)),
-        Wrong("no_guard", "The last block has threads beyond n, and they read past the end of x.",
+        Wrong("no_guard", "Where n is no multiple of the block, the last threads read past the end of x.",
               (("i < n ? x[i] : 0.0f", "x[i]"),)),
         Wrong("returns", "Threads beyond n return, and then they store no 0 in s, which the others read.",
               (("s[t] = i < n ? x[i] : 0.0f;", "if (i >= n) return;\n    s[t] = x[i];"),)),
@@ -84,8 +84,8 @@ BLOCK_TREE = Blank(
               "half reads. Only threads with t < half add.", (("if (t < half) ", ""),)),
         Wrong("replaced", "Each step replaces the partial sum (=) instead of adding to it (+=).",
               (("s[t] += s[t + half]", "s[t] = s[t + half]"),)),
-        Wrong("neighbours", "Each step adds the right neighbour: step by step the partial sums move closer together, "
-              "and the float to add lies half further.", (("s[t + half]", "s[t + 1]"),)),
+        Wrong("neighbours", "Each step adds the right neighbour, and the float to add lies half further.",
+              (("s[t + half]", "s[t + 1]"),)),
         Wrong("every_block_first", "All blocks store in parts[0]: each has its own element, parts[blockIdx.x].",
               (("parts[blockIdx.x]", "parts[0]"),)),
         Wrong("conflicts", "Right, but the lanes of a warp use floats 2 · step apart, which lie in few banks. Let "
@@ -115,12 +115,12 @@ WARP_TREE = Blank(
         Wrong("starts_at_32", "The first offset is 32, and no lane lies 32 above another: where there is none, the "
               "shuffle returns the lane's own v, which then counts twice.", (("offset = 16", "offset = 32"),)),
         Wrong("one_step_short", "The last step is missing, with offset 1.", (("offset > 0", "offset > 1"),)),
-        Wrong("up", "__shfl_up_sync takes from the lane below, so the sum of all arrives at lane 31, and lane 0 takes "
-              "its own v again and again.", (("__shfl_down_sync", "__shfl_up_sync"),)),
+        Wrong("up", "__shfl_up_sync takes from the lanes below, so the sum of all arrives at lane 31, and lane 0 "
+              "takes its own v again and again.", (("__shfl_down_sync", "__shfl_up_sync"),)),
         Wrong("replaced", "Each step replaces v (=) by the other lane's instead of adding it (+=).",
               (("v += __shfl", "v = __shfl"),)),
-        Wrong("halves", "With width 16 the warp falls into two halves that exchange nothing: lane 0 has the sum of "
-              "lanes 0 to 15.", (("v, offset)", "v, offset, 16)"),)),
+        Wrong("halves", "Lane 0 gets nothing of lanes 16 to 31: the step with offset 16 must reach them, without a "
+              "width of 16.", (("v, offset)", "v, offset, 16)"),)),
         Wrong("from_place", "offset counts from the lane itself: the lane lane + offset above it is too far.",
               (("v, offset)", "v, lane + offset)"),)),
         Wrong("from_lane", "__shfl_sync takes from lane number offset, which is the same for all lanes. "
@@ -190,8 +190,8 @@ def _parts_and_count(blocks: int) -> tuple[np.ndarray, ...]:
 
 
 NO_FENCE = (
-    "Without __threadfence() before it the count may be seen before the part, and the last block reads what was in "
-    "parts before."
+    "Without __threadfence() before it the count may be seen before the part, and the last block may then read "
+    "what was in parts before."
 )
 ONLY_ONCE = "After two launches *total has the sum once"
 WHO_IS_LAST = (
@@ -230,9 +230,11 @@ LAST_BLOCK = Blank(
         Wrong("all_count", ALL_COUNT,
               ((f"        {COUNT_IN}\n        __threadfence();\n    }}\n", f"    }}\n    {COUNT_IN}\n    "
                f"__threadfence();\n"),)),
-        Wrong("no_barrier", "The other threads read last before thread 0 has stored it: a barrier belongs in between.",
+        Wrong("no_barrier", "The other threads may read last before thread 0 has stored it: a barrier belongs in "
+              "between.",
               (("    }\n    __syncthreads();\n    if (!last)", "    }\n    if (!last)"),)),
-        Wrong("own_v_kept", "v still holds the block's own sum, which is in parts, too: it counts twice. Begin at 0.",
+        Wrong("own_v_kept", "v still holds what block_sum has left in it, and the block's own sum is in parts, "
+              "too: begin at 0.",
               (("    v = 0.0f;\n    for (int b", "    for (int b"),)),
         Wrong("one_part_each", "There may be more parts than threads in a block, and each thread takes one.",
               (("for (int b = threadIdx.x; b < gridDim.x; b += THREADS) v += parts[b]",
@@ -256,7 +258,7 @@ LOCKSTEP = KernelExercise(
     difficulty=1,
     problem=OverArray("warp_sums", "parts", 32, block_sums, of_lengths(64, 50, 1, 33)),
     picture=OrderOf(Case({"n": 64}), LEARNERS, 4 * 32),
-    remark=lambda judged: OF_A_WARP if "__syncthreads" in judged.kernel.compiled.source else "",
+    remark=lambda judged: OF_A_WARP if judged.barriers else "",
     wrong=(
         Wrong("starter", "Lanes read what other lanes of the warp have stored, and nothing says that they have stored "
               "it yet: __syncwarp() belongs before the loop and behind each step."),

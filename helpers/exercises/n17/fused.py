@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -91,16 +90,16 @@ TWO_OF_THREAD = Blank(
               (("from < at", "from > at"),)),
         Wrong("or_equal", "An equal element replaces the one before it, whose place is smaller.",
               (("w < v || (w == v && from < at)", "w <= v"),)),
-        Wrong("not_larger", "A NaN is among the two, and of equal elements the later one wins. With a NaN < and >= are "
-              "both false, so that their negations are true: ask what is smaller.",
+        Wrong("not_larger", "A NaN is taken: with it < and >= are both false. Ask what is smaller, and of equal "
+              "elements for the smaller place.",
               (("w < v || (w == v && from < at)", "!(w >= v)"),)),
         Wrong("both_smaller", "An element that is smaller and stands later comes first, too: the place decides only "
               "where the values are equal.",
               (("w < v || (w == v && from < at)", "w <= v && from < at"),)),
-        Wrong("nan_passes", "A NaN is among the two. With it < and >= are both false, so that their negations are "
-              "true: ask what is smaller.", (("w < v || (w == v", "!(w >= v) || (w == v"),)),
-        Wrong("largest", "The larger one comes before the smaller one, and none is larger than INFINITY, at which the "
-              "pair begins: w < v.", (("w < v ||", "w > v ||"),)),
+        Wrong("nan_passes", "A NaN is taken: with it < and >= are both false. Ask what is smaller.",
+              (("w < v || (w == v", "!(w >= v) || (w == v"),)),
+        Wrong("largest", "Nothing comes before the INFINITY at which the pair begins, and every number must: w < v.",
+              (("w < v ||", "w > v ||"),)),
         Wrong("first_is_lost", "A new first one overwrites the old one, which is the second smallest now: move it.",
               ((SHIFT, ""),)),
         Wrong("place_stays", "The value moves to the second place in two, and its place in C does not.",
@@ -111,8 +110,8 @@ TWO_OF_THREAD = Blank(
               ((SECOND, ""),)),
         Wrong("twice", BOTH_NEW,
               ((" else if (before(w, from, two.value[1]", "\n    if (before(w, from, two.value[1]"),)),
-        Wrong("no_edge", "Patches at the edge have elements that C does not have, and their acc is 0: ask for row + y "
-              "< M and col + x < N.", (("if (row + y < M && col + x < N) ", ""),)),
+        Wrong("no_edge", "Patches at the edge have elements that C does not have: ask for row + y < M and col + x "
+              "< N.", (("if (row + y < M && col + x < N) ", ""),)),
         Wrong("no_edge_below", "Below the last row of C a patch has elements that C does not have: ask for row + y < "
               "M, too.", (("row + y < M && ", ""),)),
         Wrong("no_edge_right", "Right of the last column of C a patch has elements that C does not have: ask for col + "
@@ -143,19 +142,19 @@ TWO_OF_WARP = Blank(
         Wrong("one_of_two", "Only the first of the other lane is taken. Both smallest may be there: take its second, "
               "too.",
               (("        take(two, w, from);\n", ""),)),
-        Wrong("too_late", "The second is fetched after the first take, which has changed the pairs of all lanes: all "
-              "shuffles come before.", ((SHUFFLES + BOTH, LATE),)),
+        Wrong("too_late", "The second is fetched after the first take, which may have changed the other lane's "
+              "pair: all shuffles come before.", ((SHUFFLES + BOTH, LATE),)),
         Wrong("own_places", "Values come from the other lane, and the places are your own: shuffle them, too.",
               (("__shfl_down_sync(FULL, two.place[0], offset)", "two.place[0]"),
                ("__shfl_down_sync(FULL, two.place[1], offset)", "two.place[1]"))),
         Wrong("places_crossed", "The places of the first and the second have changed sides.",
               (("take(two, v, at)", "take(two, v, from)"), ("take(two, w, from)", "take(two, w, at)"))),
-        Wrong("first_twice", "The other lane's first is taken twice, so that both are the same element.",
+        Wrong("first_twice", "The other lane's first is taken twice, and its second never.",
               (("take(two, w, from)", "take(two, v, at)"),)),
         Wrong("starts_at_eight", "The lanes from 16 on are never taken: the first offset is 16.",
               (("offset = 16", "offset = 8"),)),
-        Wrong("starts_at_32", "No lane lies 32 above another: the shuffle returns the lane's own pair, and an element "
-              "that is taken twice becomes first and second.", (("offset = 16", "offset = 32"),)),
+        Wrong("starts_at_32", "No lane lies 32 above another: the shuffle returns the lane's own pair, whose "
+              "elements are taken a second time.", (("offset = 16", "offset = 32"),)),
         Wrong("one_step_short", "The last step, with offset 1, is missing.", (("offset > 0", "offset > 1"),)),
         Wrong("by_one", "offset goes down by one, so that the same elements come again and again: it halves.",
               (("offset /= 2", "offset -= 1"),)),
@@ -168,11 +167,11 @@ TWO_OF_WARP = Blank(
               (("offset /= 2) {", "offset /= 2) if (threadIdx.x % 32 < offset) {"),)),
         Wrong("half_a_mask", "The mask names lanes 0 to 15, and all 32 call: it is FULL.",
               (("__shfl_down_sync(FULL,", "__shfl_down_sync(0xffffu,"),)),
-        Wrong("last_lane", "Lane 31 has only its own pair: what comes down arrives in lane 0.",
+        Wrong("last_lane", "Lane 31 has only its own elements: what comes down arrives in lane 0.",
               (("threadIdx.x % 32 == 0", "threadIdx.x % 32 == 31"),)),
         Wrong("one_warp", "Only the first warp of the block leaves its pair: each warp has a lane 0.",
               (("threadIdx.x % 32 == 0", "threadIdx.x == 0"),)),
-        Wrong("all_lanes", "All 32 lanes leave their pair at the same number: one lane is enough.",
+        Wrong("all_lanes", "All 32 lanes leave their pair at the same number: lane 0 alone has the warp's.",
               (("if (threadIdx.x % 32 == 0) leave", "leave"),)),
         Wrong("own_block", "Every block leaves its pairs at the numbers of the first: block * WARPS is missing.",
               (("block * WARPS + threadIdx.x / 32", "threadIdx.x / 32"),)),
@@ -275,12 +274,6 @@ def of_alone() -> Goal:
     return Goal(f"times the product alone, predicted at M = N = K = {SIDE}", measure, SLOWER, digits=2, predicted=True)
 
 
-def by_many_threads() -> Goal:
-    """Requests that load parts: few, if each brings many lanes theirs."""
-    alone = "Each request brings one thread its part: that is the sequential pass. Let each take every THREADS-th."
-    return replace(goals.load_requests(24, PARTS, "parts"), explain=lambda _: alone)
-
-
 STORED = """        parts[block] = two;
         __threadfence();
         last = atomicAdd(arrived, 1) == blocks - 1;
@@ -304,7 +297,7 @@ TWO_OF_ALL = Blank(
                Case({"M": 70, "N": 150, "K": 3}, launches=2)),
     ),
     picture=Drawn(pictures.of_blocks),
-    goals=(goals.store_sectors(200), by_many_threads(), of_alone()),
+    goals=(goals.store_sectors(200), goals.load_requests(24, PARTS, "parts"), of_alone()),
     judged=JUDGED_ALL,
     wrong=(
         Wrong("no_fences", UNFENCED, ((STORED, STORED.replace("        __threadfence();\n", "")),)),
@@ -312,18 +305,21 @@ TWO_OF_ALL = Blank(
         Wrong("counted_first", UNFENCED, ((STORED, "        __threadfence();\n        last = atomicAdd(arrived, 1) == "
               "blocks - 1;"
                                  "\n        __threadfence();\n        parts[block] = two;\n"),)),
-        Wrong("no_atomic", "Two blocks may load the same count, and then no block is the last: atomicAdd is one piece.",
+        Wrong("no_atomic", "Two blocks may load the same count, and then none may be the last: atomicAdd is one "
+              "piece.",
               (("atomicAdd(arrived, 1)", "(*arrived)++"),)),
-        Wrong("load_and_store", "Two blocks may load the same count, and then no block is the last: atomicAdd is one "
-              "piece.", (("last = atomicAdd(arrived, 1) == blocks - 1;", "const unsigned there = *arrived;\n        "
+        Wrong("load_and_store", "Two blocks may load the same count, and then none may be the last: atomicAdd is "
+              "one piece.",
+              (("last = atomicAdd(arrived, 1) == blocks - 1;", "const unsigned there = *arrived;\n        "
                           "*arrived = there + 1;\n        last = there == blocks - 1;"),)),
         Wrong("off_by_one", "atomicAdd returns how many were there before: the last block gets blocks - 1.",
               (("== blocks - 1", "== blocks"),)),
-        Wrong("first_block", "That is the block which comes first: the others have not stored their pairs yet.",
+        Wrong("first_block", "That is the block which comes first: the others may not have stored their pairs yet.",
               (("== blocks - 1", "== 0"),)),
         Wrong("one_row", "The grid has rows, too: blocks is gridDim.x * gridDim.y.",
               (("blocks = gridDim.x * gridDim.y", "blocks = gridDim.x"),)),
-        Wrong("no_barrier", "The other threads read last before thread 0 has stored it: a barrier belongs between.",
+        Wrong("no_barrier", "The other threads may read last before thread 0 has stored it: a barrier belongs "
+              "between.",
               (("    }\n    __syncthreads();\n    if (!last)", "    }\n    if (!last)"),)),
         Wrong("own_pair_twice", "The pair of the last block is among parts, and thread 0 still holds it: its elements "
               "are taken twice. Begin with nothing.", ((f"    {NOTHING}\n    for (int b", "    for (int b"),)),
@@ -346,14 +342,15 @@ TWO_OF_ALL = Blank(
               "blockIdx.y * gridDim.x + blockIdx.x.", (("parts[block] = two", "parts[blockIdx.x] = two"),)),
         Wrong("not_reset", "The next launch finds the count of this one, and no block of it is the last: set *arrived "
               "to 0.", (("        *arrived = 0;\n", ""),)),
-        Wrong("reset_by_all", "Every block resets the count, so that it never reaches blocks - 1: only the last one "
-              "may.",
+        Wrong("reset_by_all", "Blocks reset the count that others have added to, so that it may never reach blocks "
+              "- 1: only the last one may.",
               (("    if (!last) return;\n", "    if (threadIdx.x == 0) *arrived = 0;\n    if (!last) return;\n"),)),
         Wrong("all_leave", "All threads of the last block leave a pair: thread 0 alone has that of C.",
               (("    if (threadIdx.x == 0) {\n        leave", "    {\n        leave"),)),
         Wrong("warp_leaves", "All lanes of the first warp leave a pair: thread 0 alone has that of C.",
               (("    if (threadIdx.x == 0) {\n        leave", "    if (threadIdx.x < 32) {\n        leave"),)),
-        Wrong("every_block_leaves", "Every block leaves its own pair as the result: only the last block has that of C.",
+        Wrong("every_block_leaves", "Every block leaves a result, also before all pairs are there: only the last "
+              "block has that of C.",
               (("    if (!last) return;\n", ""),)),
     ),
 )  # fmt: skip

@@ -41,7 +41,7 @@ ROW_STATISTICS = Blank(
               (("    soft.sum = soft.sum", "    soft.most = most;\n    soft.sum = soft.sum"),)),
         Wrong("nothing_and_nothing", "Where both sides are empty, -INFINITY - (-INFINITY) is NaN, and stays: return.",
               (("    if (most == -INFINITY) return;\n", ""),)),
-        Wrong("base_e", "expf is e to the power; the sum is of powers of two, exp2f.", (("exp2f", "expf"),)),
+        Wrong("base_e", "The sum is of powers of two, not of e: exp2f.", (("exp2f", "expf"),)),
         Wrong("zero_for_nothing", "A maximum that begins at 0 is larger than every negative element: begin at "
               "-INFINITY.",
               (("Soft soft = {-INFINITY, 0.0f}", "Soft soft = {0.0f, 0.0f}"),)),
@@ -57,12 +57,13 @@ ROW_STATISTICS = Blank(
               (("offset = 8", "offset = 4"),)),
         Wrong("maximum_not_joined", "The other lanes' sums are joined without their maximum: join both as one Soft.",
               (("join(soft, {most, sum})", "join(soft, {most, 0.0f});\n            join(soft, {-INFINITY, sum})"),)),
-        Wrong("no_edge", "Right of the last column C has no elements, and acc is 0 there: ask for first_col + x < N.",
+        Wrong("no_edge", "Right of the last column C has no elements: ask for first_col + x < N.",
               (("            if (first_col + x < N) join", "            join"),)),
         Wrong("all_lanes", "32 lanes have two different rows: 16 lanes share one, so the first offset is 8.",
               (("offset = 8", "offset = 16"),)),
         Wrong("one_step_short", "The last step, with offset 1, is missing.", (("offset > 0", "offset > 1"),)),
-        Wrong("late_shuffle", "The sum is fetched after the maximum has changed: shuffle both, then join.",
+        Wrong("late_shuffle", "The sum is fetched after the other lane's maximum may have changed: shuffle both, "
+              "then join.",
               (("            const float sum = __shfl_down_sync(FULL, soft.sum, offset);\n", ""),
                ("join(soft, {most, sum})", "join(soft, {most, 0.0f});\n            join(soft, {most, "
                 "__shfl_down_sync(FULL, soft.sum, offset)})"))),

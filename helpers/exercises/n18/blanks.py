@@ -28,7 +28,7 @@ from helpers.exercises.n18.members import (
 
 
 def _most_scattered(judged: Judged) -> str:
-    """The array whose load requests touch the most sectors, and why."""
+    """The array whose load requests touch the most sectors."""
     sectors, requests = (
         {
             parameter.name: judged.recording.total(quantity, "global", "ld", parameter.name)
@@ -39,8 +39,8 @@ def _most_scattered(judged: Judged) -> str:
     means = {name: sectors[name] / count for name, count in requests.items() if count}
     name = max(means, key=means.__getitem__)
     return (
-        f"A load request to {name} touches {means[name]:.1f} sectors on average: neighbours in x must load neighbours "
-        "in memory, which in a row of the array are neighbours in k."
+        f"A load request to {name} touches {means[name]:.1f} sectors on average. In a row of A or B neighbours in "
+        "memory are neighbours in k."
     )
 
 
@@ -50,16 +50,17 @@ def _coalesced(at_most: float) -> Goal:
 
 def _stored_in_one_go(sectors: int) -> Goal:
     """Sectors stored, where C is stored once."""
+    once = goals.stored_once()
     return replace(
         goals.store_sectors(sectors),
-        explain=lambda _: "C is stored more often than once. Apply the epilogue to the sum in its register.",
+        explain=lambda j: "" if once.reached(once.measure(j)) else once.explain(j),
     )
 
 
 # Two members have them.
 REPLACED = "Each product replaces the sum so far: it must be added, +=."
 A_TURNED = "A's tile is stored in one order of its two indices and read in the other one: As[y][k]."
-BY_ONE = "An iteration multiplies T products, so the tiles move on by T: k0 += T."
+BY_ONE = "An iteration adds T products, so the tiles move on by T: k0 += T."
 
 TURNED = (
     "The tile must be turned once: what is loaded with k = x and column y goes to Bs[x][y], and Bs[k][x] is the "
@@ -127,10 +128,11 @@ TRANSPOSED_OPERAND = Blank(
               (("        Bs[x][y] = 0.0f;\n", ""),)),
         Wrong("first_columns", "Every block takes the first rows of B: first_col is missing in its index.",
               (("(first_col + y) * ldb", "y * ldb"),)),
-        Wrong("no_first_barrier", "A thread multiplies before the others have loaded: a barrier is missing before the "
-              "products.", (("        __syncthreads();\n        for (int k = 0", "        for (int k = 0"),)),
-        Wrong("no_second_barrier", "The next tile is loaded while others still multiply: a barrier is missing behind "
-              "the products.", (("Bs[k][x];\n        __syncthreads();\n", "Bs[k][x];\n"),)),
+        Wrong("no_first_barrier", "A thread may multiply before the others have loaded: a barrier is missing "
+              "before the products.",
+              (("        __syncthreads();\n        for (int k = 0", "        for (int k = 0"),)),
+        Wrong("no_second_barrier", "The next tile may be loaded while others still multiply: a barrier is missing "
+              "behind the products.", (("Bs[k][x];\n        __syncthreads();\n", "Bs[k][x];\n"),)),
         Wrong("no_edge", "At the edge a tile sticks out of C: ask for row < M and col < N before you store.",
               (("    if (row < M && col < N) C[", "    C["),)),
     ),
@@ -166,8 +168,8 @@ BATCH = Blank(
               (("p * step_b", "p * K * N"),)),
         Wrong("results_without_gaps", "The step from one C to the next is step_c, which may be more than M * N.",
               (("p * step_c", "p * M * N"),)),
-        Wrong("one_each", "A block computes one product, and there are more products than the grid's z is long: go on "
-              "with p += gridDim.z.",
+        Wrong("one_each", "A block computes one product, and there may be more products than the grid's z is long: "
+              "go on with p += gridDim.z.",
               (("for (int p = blockIdx.z; p < count; p += gridDim.z) {", "{\n        const int p = blockIdx.z;"),)),
         Wrong("by_one", "A block goes on to the products of other blocks, too: the next one of its own is gridDim.z "
               "further.", (("p += gridDim.z", "p += 1"),)),
@@ -201,9 +203,9 @@ BATCH = Blank(
                 "blockIdx.y * T"),)),
         Wrong("no_edge", "At the edge a tile sticks out of C: ask for row < M and col < N before you store.",
               (("if (row < M && col < N) C[", "C["),)),
-        Wrong("no_row_edge", "Below the last row of C a store goes into the next product: ask for row < M.",
+        Wrong("no_row_edge", "Below the last row of C a store goes behind the product: ask for row < M.",
               (("row < M && ", ""),)),
-        Wrong("no_column_edge", "Right of the last column of C a store goes into the next row: ask for col < N.",
+        Wrong("no_column_edge", "Right of the last column of C a store goes beyond its row: ask for col < N.",
               ((" && col < N", ""),)),
     ),
 )  # fmt: skip
@@ -231,7 +233,7 @@ FUSED_STEPS = Blank(
         Wrong("no_one", "Without the 1 it is an even function: erf goes from -1 to 1, and the share from 0 to 1.",
               (("(1.0f + erff(", "(erff("),)),
         Wrong("no_value", "That is the share alone. GELU is the value times it.", (("0.5f * value * (", "0.5f * ("),)),
-        Wrong("tanh", "That is the approximation by tanh, which differs in the fourth digit: use erff.",
+        Wrong("tanh", "That is the approximation by tanh, which differs by up to 0.0005: use erff.",
               (("(1.0f + erff(value * 0.70710678f))",
                 "(1.0f + tanhf(0.79788456f * (value + 0.044715f * value * value * value)))"),)),
         Wrong("relu", "That is ReLU. GELU is smooth: value times the share of a normal distribution below it.",
@@ -319,11 +321,12 @@ COLUMN_SCALES = Blank(
               "words in both loads.", ((" && w0 + x < words", ""),)),
         Wrong("nothing_instead", "Where B has no element the tile keeps what was there before: store 0 first.",
               (("        Bs[x][y] = 0;\n", ""),)),
-        Wrong("no_first_barrier", "A thread multiplies before the others have loaded: a barrier is missing before the "
-              "products.", (("        __syncthreads();\n        for (int w = 0", "        for (int w = 0"),)),
-        Wrong("no_second_barrier", "The next tile is loaded while others still multiply: a barrier is missing behind "
-              "the products.", (("Bs[w][x], sum);\n        __syncthreads();\n", "Bs[w][x], sum);\n"),)),
-        Wrong("first_words", "Every tile is the first one: w0 is missing in the index of A.",
+        Wrong("no_first_barrier", "A thread may multiply before the others have loaded: a barrier is missing "
+              "before the products.",
+              (("        __syncthreads();\n        for (int w = 0", "        for (int w = 0"),)),
+        Wrong("no_second_barrier", "The next tile may be loaded while others still multiply: a barrier is missing "
+              "behind the products.", (("Bs[w][x], sum);\n        __syncthreads();\n", "Bs[w][x], sum);\n"),)),
+        Wrong("first_words", "Every tile of A is the first one: w0 is missing in the index.",
               (("A[row * words + w0 + x]", "A[row * words + x]"),)),
         Wrong("first_columns", "Every block takes the first rows of B: first_col is missing in its index.",
               (("(first_col + y) * words", "y * words"),)),
@@ -378,8 +381,8 @@ GROUP_SCALES = Blank(
               ((" || group >= groups", ""),)),
         Wrong("not_turned", WORDS_TURNED, (("Bs[x][y]", "Bs[y][x]"),)),
         Wrong("turned_twice", WORDS_TURNED, (("Bs[w][x]", "Bs[x][w]"),)),
-        Wrong("no_second_barrier", "The next tile is loaded while others still multiply: a barrier is missing behind "
-              "the groups.", (("        }\n        __syncthreads();\n", "        }\n"),)),
+        Wrong("no_second_barrier", "The next tile may be loaded while others still multiply: a barrier is missing "
+              "behind the groups.", (("        }\n        __syncthreads();\n", "        }\n"),)),
     ),
 )  # fmt: skip
 
@@ -410,8 +413,8 @@ GROUPED = Blank(
                 "    if (expert == experts) return;\n",
                 "    int expert = blockIdx.y, tile = 0;\n    if (expert >= experts) return;\n"
                 "    if (offsets[expert] == offsets[expert + 1]) return;\n"),)),
-        Wrong("not_subtracted", "The tiles of the experts before must be subtracted: otherwise every tile is compared "
-              "with the number of all.", (("        tile -= tiles;\n", ""),)),
+        Wrong("not_subtracted", "The tiles of the experts before must be subtracted: a number among all tiles says "
+              "nothing beside the tiles of one expert.", (("        tile -= tiles;\n", ""),)),
         Wrong("one_subtracted", "An expert has `tiles` tiles, not one: tile -= tiles.",
               (("tile -= tiles", "tile -= 1"),)),
         Wrong("or_equal", "Tiles are counted from 0: an expert with `tiles` of them has the numbers below tiles.",
@@ -440,11 +443,12 @@ GROUPED = Blank(
               "ask for threadIdx.y < rows.", (("threadIdx.y < rows && ", ""),)),
         Wrong("stored_to_the_end", ROWS_LEFT,
               (("threadIdx.y < rows", "row < offsets[experts]"),)),
-        Wrong("whole_tiles", "An expert's last tile has fewer rows than T: product wants those that are left, rows.",
+        Wrong("whole_tiles", "An expert's last tile may have fewer rows than T: product wants those that are left, "
+              "rows.",
               (("product(rows", "product(T"),)),
-        Wrong("no_column_edge", "Right of the last column of C a store goes into the next row: ask for col < N.",
+        Wrong("no_column_edge", "Right of the last column of C a store goes beyond its row: ask for col < N.",
               ((" && col < N", ""),)),
-        Wrong("result_turned", "C is row-major: its row and its column trade places in the index.",
+        Wrong("result_turned", "C is row-major, C[row * N + col]: the row and the column have changed places.",
               (("C[row * N + col]", "C[col * N + row]"),)),
         Wrong("rows_times_n", "A row of A has K floats: first_row * K.", (("A + first_row * K", "A + first_row * N"),)),
         Wrong("row_of_thread", "product wants A from the first row of the *tile* on; which row a thread has it finds "
@@ -525,14 +529,15 @@ IMPLICIT = Blank(
               (("Bs[k][x]", "Bs[x][k]"),)),
         Wrong("no_bounds", "at asks whether h and w lie in the image, and not whether the matrix has this row and this "
               "k: if (row < M && k0 + x < K).", (("if (row < M && k0 + x < K) ", ""),)),
-        Wrong("no_end_of_k", "Behind its last column the matrix has no elements, and at would look at another pixel: "
+        Wrong("no_end_of_k", "Behind its last column the matrix has no elements, and at may look at another pixel: "
               "ask for k0 + x < K, and B for k0 + y < K.", ((" && k0 + x < K", ""), ("k0 + y < K && ", ""))),
         Wrong("row_by_x", "The row in which B is read follows x, where it must follow y: y is the k of B's tile.",
               (("B[(k0 + y) * N + col]", "B[(k0 + x) * N + col]"),)),
-        Wrong("no_first_barrier", "A thread multiplies before the others have loaded: a barrier is missing before the "
-              "products.", (("        __syncthreads();\n        for (int k = 0", "        for (int k = 0"),)),
-        Wrong("no_second_barrier", "The next tile is loaded while others still multiply: a barrier is missing behind "
-              "the products.", (("Bs[k][x];\n        __syncthreads();\n", "Bs[k][x];\n"),)),
+        Wrong("no_first_barrier", "A thread may multiply before the others have loaded: a barrier is missing "
+              "before the products.",
+              (("        __syncthreads();\n        for (int k = 0", "        for (int k = 0"),)),
+        Wrong("no_second_barrier", "The next tile may be loaded while others still multiply: a barrier is missing "
+              "behind the products.", (("Bs[k][x];\n        __syncthreads();\n", "Bs[k][x];\n"),)),
     ),
 )  # fmt: skip
 
@@ -568,7 +573,7 @@ DROPOUT = Blank(
               ((NUMBERED, "const unsigned counter = row + col;"),)),
         Wrong("from_one", "The first element has the number 0.",
               ((NUMBERED, "const unsigned counter = row * N + col + 1;"),)),
-        Wrong("others_dropped", "Dropped is what is *below* limit, a quarter of the elements here, and not the others.",
+        Wrong("others_dropped", "Dropped is what is *below* limit, and not the others.",
               ((KEPT, "chance(counter, seed) < limit ? sum * kept : 0.0f"),)),
         Wrong("limit_dropped", "An element whose chance is limit itself stays: ask for less than limit.",
               ((KEPT, "chance(counter, seed) <= limit ? 0.0f : sum * kept"),)),
