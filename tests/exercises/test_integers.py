@@ -62,7 +62,8 @@ def test_comparisons_are_counted_as_0_and_1():
     ["int i = 0; a[i++] = 1;", "int i = 2; if (N) f(); else i = 5;", "int i = 0; for (; i < N; ++i) {}",
      "int i = 1; for (int k = 0; k < N; ++k, i += 2) {}", "for (int k = 0, i = 4; k < N; ++k) {}",
      "int i = 1; { float i = 2; }", "#define i N + 1\n", "int i = 3; auto f = [&](int i) { return i; };",
-     "for (long i = 0; i < N; ++i) {}"],
+     "for (long i = 0; i < N; ++i) {}", "int i = 1; atomicAdd(&i, 2);", "int i = 1; int &j = i; j = 3;",
+     "__device__ void step(int &n) { n += 1; } void f() { int i = 1; step(i); }"],
 )  # fmt: skip
 def test_what_may_be_another_number_elsewhere_is_not_known(source):
     assert "i" not in integers.names_in(source, NAMES)

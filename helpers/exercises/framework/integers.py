@@ -33,6 +33,9 @@ _DECLARED = re.compile(r"\b(unsigned(?:\s+int)?|int|size_t|auto|long|bool)\s+(\w
 _SET_AGAIN = re.compile(
     r"(?<![\w.>])(?:(?:\+\+|--)\s*(?=\w)|(?=\w+\s*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)))([A-Za-z_]\w*)"
 )
+_SET_BY_OTHERS = (  # whose address is taken, what has another name, and any argument of a function with references
+    re.compile(r"[(,=]\s*&\s*(\w+)"), re.compile(r"&\s*\w+\s*=\s*(\w+)"), re.compile(r"[(,]\s*(\w+)\s*(?=[,)])"),
+)  # fmt: skip
 _LOOP_VARIABLE = re.compile(r"\bfor\s*\(\s*(?:const\s+|unsigned\s+)*(?:int|size_t|unsigned|auto|long)\s+(\w+[^;]*)")
 _FUNCTION = re.compile(r"(?:__device__[^(){};]*|\[[&=\w, ]*\]\s*)\(([^()]*)\)")
 _ONE_TERM = re.compile(r"[\w.]+|\([^()]*(?:\([^()]*\)[^()]*)*\)")  # what a macro may be to be a factor as it stands
@@ -156,6 +159,8 @@ def names_in(source: str, given: Values, first_round: bool = False) -> dict[str,
             (kind, name.strip(), first.strip())
             for name, _, first in (part.partition("=") for part in parts(declaration))
         ]
+    for pattern in _SET_BY_OTHERS if any("&" in head[1] for head, _ in functions(source)) else _SET_BY_OTHERS[:2]:
+        again |= set(pattern.findall(source))
     own_parameters = {name for _, names in functions(source) for name in names}
     again |= {name for _, name, _ in declared if name in own_parameters}
     pending = [entry for entry in dict.fromkeys(declared) if entry[1] not in again]

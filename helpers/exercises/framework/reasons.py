@@ -136,10 +136,10 @@ def leaves_its_row(facts: Facts) -> str:
                     continue
                 what = _axis(dimension, len(shape))
                 declared = name + "".join(f"[{size}]" for size in shape)
+                of_block = f" of block {_where(block)}" if any(block) else ""
                 return (
                     f"In line {line}, {name}{''.join(f'[{part}]' for part in written)}: `{text}` is {int(index)} for "
-                    f"thread "
-                    f"{_where(thread)}, but {declared} has {size} {what}."
+                    f"thread {_where(thread)}{of_block}, but {declared} has {size} {what}."
                 )
     return ""
 
@@ -154,10 +154,10 @@ def _comes_to(source: str, line: int, text: str, value: int, names: Mapping[str,
         counts = _COUNTS_UP.fullmatch(integers.bracketed(source[head.end() :])[0])
         if counts and first_line <= line <= integers.line_of(source, end) and re.search(rf"\b{counts[1]}\b", text):
             first, last, step = (integers.value(part or "1", names) for part in (counts[2], counts[4], counts[5]))
-            if None in (first, last, step):
+            if None in (first, last, step) or step <= 0 or last - first > MOST_THREADS:
                 return False
             rounds[counts[1]] = np.arange(first, last + (counts[3] == "<="), step)
-    grid = np.meshgrid(*rounds.values())
+    grid = np.meshgrid(*rounds.values(), sparse=True)
     taken = integers.value(text, {**names, **dict(zip(rounds, grid, strict=True))}) if rounds else None
     return taken is not None and bool(np.any(taken == value))
 
@@ -353,7 +353,7 @@ def never_stored(facts: Facts) -> str:
             for numbers in sets[short[0]]
         )
         return f"{start} {some} of {name}, and reads {others}."
-    return f"{start} {len(stored)} elements of {name}, and reads others, too."
+    return f"{start} {theme.plural(len(stored), 'element')} of {name}, and reads others, too."
 
 
 def _touched(facts: Facts, name: str, block: Index) -> dict[str, dict[int, set[tuple[int, ...]]]]:
