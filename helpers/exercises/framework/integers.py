@@ -33,6 +33,9 @@ _DECLARED = re.compile(r"\b(unsigned(?:\s+int)?|int|size_t|auto|long|bool)\s+(\w
 _SET_AGAIN = re.compile(
     r"(?<![\w.>])(?:(?:\+\+|--)\s*(?=\w)|(?=\w+\s*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)))([A-Za-z_]\w*)"
 )
+_ADDRESS_TAKEN = re.compile(
+    r"(?:[(,=]\s*|\b(?:int|unsigned|size_t|long|bool|auto)\s*)&\s*(?:\w+\s*=\s*)?([A-Za-z_]\w*)\s*[;,)]"
+)
 _LOOP_VARIABLE = re.compile(r"\bfor\s*\(\s*(?:const\s+|unsigned\s+)*(?:int|size_t|unsigned|auto|long)\s+(\w+[^;]*)")
 _FUNCTION = re.compile(r"(?:__device__[^(){};]*|\[[&=\w, ]*\]\s*)\(([^()]*)\)")
 _ONE_TERM = re.compile(r"[\w.]+|\([^()]*(?:\([^()]*\)[^()]*)*\)")  # what a macro may be to be a factor as it stands
@@ -147,6 +150,7 @@ def names_in(source: str, given: Values, first_round: bool = False) -> dict[str,
     """
     rest, heads = _without_heads(source)
     again = set(_SET_AGAIN.findall(_DECLARED.sub(";", rest)))
+    again |= {*_ADDRESS_TAKEN.findall(source), *_given_by_reference(source)}
     for head in heads:
         own = set(loop_variables(f"for ({head}"))
         again |= set(_SET_AGAIN.findall(_DECLARED.sub(";", head))) - own | (set() if first_round else own)
@@ -195,6 +199,40 @@ def _as_declared(kind: str, number: Any) -> Any:
     else:
         return None
     return known[()] if known.ndim or known.dtype.kind == "u" else known.item()
+
+
+def _given_by_reference(source: str) -> set[str]:
+    """The names with which a source calls its functions that take numbers by reference."""
+    given: set[str] = set()
+    for head, _ in functions(source):
+        if re.search(r"\b(?:int|unsigned|size_t|long|auto|bool)\s*&", head[1]):
+            before = source[: head.start()] if head[0].startswith("[") else source[: head.start(1) - 1]
+            name = re.search(r"(\w+)\s*=?\s*$", before)
+            calls = re.finditer(rf"\b{name[1]}\s*\(", source) if name else ()
+            given.update(*(re.findall(r"[A-Za-z_]\w*", bracketed(source[call.end() :])[0]) for call in calls))
+    return given
+
+
+def launched(source: str, entry: str) -> str:
+    """A source, without comments, with nothing in the lines of #if 0, of other kernels, and of functions that are not
+    called."""
+    source = re.sub(
+        r"^[ \t]*#if 0\b.*?^[ \t]*#(?:endif|else)\b",
+        lambda left_out: "\n" * left_out[0].count("\n"),
+        source,
+        flags=re.DOTALL | re.MULTILINE,
+    )
+    for head in reversed(list(re.finditer(r"__(global|device)__[^;{}]*\{", source))):
+        name = re.search(r"(\w+)\s*\([^()]*\)[^()]*$", head[0])
+        other = (
+            not re.search(rf"\b{re.escape(entry)}\s*\(", head[0])
+            if head[1] == "global"
+            else name is not None and len(re.findall(rf"\b{name[1]}\b", source)) == 1
+        )
+        if other:
+            end = len(source) - len(bracketed(source[head.end() :], "{}")[1])
+            source = source[: head.start()] + "\n" * source.count("\n", head.start(), end) + source[end:]
+    return source
 
 
 def loop_variables(source: str) -> list[str]:
