@@ -11,8 +11,8 @@ from helpers.exercises.framework import endless, feedback
 NAIVE = exercises.get("naive")
 
 
-def said(text: str, error: Exception | None = None) -> str:
-    failure = SimpleNamespace(error=error or StepLimitExceeded("still running"))
+def said(text: str, error: Exception | None = None, line: int = 1) -> str:
+    failure = SimpleNamespace(error=error or StepLimitExceeded("still running", line=line + text.startswith("\n")))
     return endless.explained(SimpleNamespace(text=text, failure=failure, problem=NAIVE.problem))
 
 
@@ -20,10 +20,10 @@ def said(text: str, error: Exception | None = None) -> str:
     ("text", "named"),
     [
         ("\nfor (int k = 0; k < K; ) s += a[k];", "Line 2 has for (int k = 0; k < K;): nothing in the loop changes k"),
-        ("for (int k = 0; k < K; k + 1) s += a[k];", "`k + 1` is a number that is stored nowhere: k += 1."),
-        ("for (int k = 0; k < T; ++k0) s += a[k];", "`++k0` changes something else."),
-        ("while (k < K) s += a[k];", "What makes it end belongs into its body: ++k."),
-        ("while (half > 0) { s += a[half]; }", "What makes it end belongs into its body."),
+        ("for (int k = 0; k < K; k + 1) s += a[k];", "`k + 1` is a number that is stored nowhere."),
+        ("for (int k = 0; k < T; ++k0) s += a[k];", "nothing in the loop changes k, so it never ends."),
+        ("while (k < K) s += a[k];", "nothing in the loop changes k, so it never ends."),
+        ("while (half > 0) { s += a[half]; }", "nothing in the loop changes half, so it never ends."),
         ("for (int k0 = 0; k0 < K; k0 + T) { for (int k = 0; k < T; ++k) s += k0; }", "nothing in the loop changes k0"),
     ],
 )
@@ -36,10 +36,21 @@ def test_a_loop_that_changes_nothing_is_named(text, named):
     ["while (*flag == 0) s += 1;", "while (flag[0] == 0) s += 1;", "while (atomicCAS(lock, 0, 1)) s += 1;",
      "while (k < K) { if (s) break; }", "for (int half = 64; half > 0; half /= 2) s += half;",
      "while (n-- > 0) s += 1;", "while (k < K) next(&k);",
-     "for (int k = 0; k < K;) { s += a[k]; k += 2; }", "while (true) s += 1;"],
+     "for (int k = 0; k < K;) { s += a[k]; k += 2; }", "while (true) s += 1;",
+     "auto next = [&] { ++k; }; while (k < K) next();", "int &i = k; while (k < K) ++i;", "while (k < K) next(k);",
+     "while (s.k < K) s.k += 1;", "__shared__ int done; while (!done) s += 1;"],
 )  # fmt: skip
 def test_a_loop_that_may_end_is_not_accused(text):
     assert said(text) == ""
+
+
+def test_a_macro_may_change_what_a_loop_asks():
+    assert said("#define NEXT ++k\nwhile (k < K) NEXT;", line=2) == ""
+
+
+def test_a_loop_in_which_no_thread_was_is_not_named():
+    text = "while (again) s += 1;\nfor (int k = 0; k < K; k += 0) s += 1;"
+    assert said(text, line=2) == "" and "changes again" in said(text)
 
 
 def test_loops_over_rows_and_columns_are_the_work_of_all_threads():

@@ -38,6 +38,12 @@ def test_what_is_more_than_whole_numbers_has_no_value(text):
     assert integers.value(text, NAMES) is None
 
 
+def test_what_is_not_launched_is_no_code():
+    source = "__global__ void f() { x; }\n__device__ int g() { return 1; }\n#if 0\ny\n#endif\n"
+    kernel = "__global__ void __launch_bounds__(64) k(int n) { n; }"
+    assert integers.launched(source + kernel, "k").split() == kernel.split()
+
+
 def test_a_negative_number_is_known_where_it_is_signed():
     values = integers.names_in("int low = N - 6; unsigned high = N - 6; bool out = low < 0;", NAMES)
     assert values["low"] == -1 and values["out"] and values["high"] == 2**32 - 1
@@ -63,7 +69,8 @@ def test_comparisons_are_counted_as_0_and_1():
      "int i = 1; for (int k = 0; k < N; ++k, i += 2) {}", "for (int k = 0, i = 4; k < N; ++k) {}",
      "int i = 1; { float i = 2; }", "#define i N + 1\n", "int i = 3; auto f = [&](int i) { return i; };",
      "for (long i = 0; i < N; ++i) {}", "int i = 1; atomicAdd(&i, 2);", "int i = 1; int &j = i; j = 3;",
-     "__device__ void step(int &n) { n += 1; } void f() { int i = 1; step(i); }"],
+     "__device__ void step(int &n) { n += 1; } void f() { int i = 1; step(i); }",
+     "__device__ void set(int &to) { to = 1; } int i = 0; set(i);"],
 )  # fmt: skip
 def test_what_may_be_another_number_elsewhere_is_not_known(source):
     assert "i" not in integers.names_in(source, NAMES)

@@ -118,9 +118,9 @@ def test_what_only_looks_like_a_slip_is_left_alone(line):
         ("strip", "As[a_row][a_k] = A[(tile_row + a_row) * K + k0 + a_k]", "As[y][x] = A[(tile_row + y) * K + k0 + x]",
          "`x` is 8 for thread (8, 0), but As[32][8] has 8 columns"),
         ("beta", "row >= M || col >= N", "row >= M && col >= N", "one of the two is enough: ||"),
-        ("column_major", "row >= M || col >= N", "row < M && col < N", "sends home the threads that have an element"),
-        ("rows_and_columns", "row < M && col < N", "row < M || col < N", "both must hold: &&"),
-        ("rows_and_columns", "row < M && col < N", "row <= M && col < N", "equal to the size"),
+        ("column_major", "row >= M || col >= N", "row < M && col < N", "With `!(row < M && col < N)`"),
+        ("rows_and_columns", "row < M && col < N", "row < M || col < N", "With `row < M && col < N`"),
+        ("rows_and_columns", "row < M && col < N", "row <= M && col < N", "With `row < M && col < N`"),
         ("tiled", "#define T 16", "#define T 16;", "No ; after #define: line 2"),
         ("deep_tiles", "As[y][k]", "As[k][y]", "`k` is 8 for thread (0, 0), but As[8][128] has 8 rows"),
         ("patch", "i < TM; ++i) a[i]", "i <= TM; ++i) a[i]", "a[TM] has no element 4"),
@@ -133,13 +133,16 @@ def test_what_only_looks_like_a_slip_is_left_alone(line):
         ("coalesced", "float sum = 0.0f;", "int sum = 0;", "sum is of type int"),
         ("coalesced", "blockIdx.y * blockDim.y", "blockIdx.y * blockDim.x", "x and y are mixed"),
         ("tunable", "__shared__ float As", "float As", "with `__shared__ float As"),
+        ("coalesced", "blockIdx.y * blockDim.y", "blockIdx.y * blockDim.x", "`row` is 32, and A has 16 rows"),
+        ("tunable", "__shared__ float As", "float As", "declares As without __shared__"),
+        ("last_block", "    __shared__ bool last;", "    bool last = false;", "declares last without __shared__"),
         ("two_levels", "v = warp_sum(v);\n    if", "warp_sum(v);\n    if", "nothing with what it returns"),
         ("warp_tree", "float v = i < n", "int v = i < n", "v is of type int"),
         ("one_atomic", "atomicAdd(total", "*total = atomicAdd(total", "returns what was there before"),
         ("beta", "alpha * sum + beta * old", "alpha * sum + beta * sum", "C becomes alpha * sum + beta * sum"),
         ("two_tiles", "As[y][k]", "As[y][k + half * T]", "`k + half * T` is 16 for thread (0, 15)"),
-        ("scale", "+ threadIdx.x", "+ threadIdx.y", "this launch has threads and blocks along x alone"),
-        ("flat_block", "threadIdx.x / 16", "threadIdx.y", "the blocks of this launch have threads along x alone"),
+        ("scale", "+ threadIdx.x", "+ threadIdx.y", "in all threads of this launch. With threadIdx.x it"),
+        ("flat_block", "threadIdx.x / 16", "threadIdx.y", "with `const int y = threadIdx.x / 16;` in its place"),
         ("group_scales", "row >= M || col >= N", "row >= M && col >= N", "with `if (row >= M || col >= N || group"),
         ("two_groups", "right = left + BN / 2", "right = BN / 2", "no thread stores columns 36 to 63"),
         ("histogram", "mine[x[i]], 1", "mine[i], 1", "Its bin is the number itself, x[i]."),
@@ -409,7 +412,7 @@ def test_a_pointer_is_not_an_access_before_its_condition():
     wide = exercises.get("wide")
     assert "to[j] = sums[i][j]" in wide.solved
     sentence = wide.check(wide.solved.replace("to[j] = sums[i][j]", "to[i] = sums[i][j]")).sentence
-    assert "float *to = &C[" in sentence and "must come first" not in sentence, sentence
+    assert "float *to = &C[" in sentence and "With the same condition" not in sentence, sentence
 
 
 def test_a_barrier_behind_a_return_is_refused():
@@ -495,7 +498,9 @@ def test_0_is_the_value_of_no_element_in_particular():
     expected[6, 3] = 0
     assert said(np.zeros((8, 8))) == ""
     turned = expected.T.copy()
-    assert said(np.where(expected * turned > 0, turned, expected)).startswith("C[0, 1] holds the value of C[1, 0]")
+    assert said(np.where(expected * turned > 0, turned, expected)).startswith(
+        "C[0, 1] holds the number that is right for C[1, 0]"
+    )
 
 
 @pytest.mark.parametrize(
@@ -509,6 +514,30 @@ def test_0_is_the_value_of_no_element_in_particular():
         ("next_tile", "Bs[1 - now][y][x] = ", "Bs[1 - now][y][x] += ", "Block (0, 0) stores", "Line 31 changes"),
         ("shares", "next += ", "next = ", "never moves on", "gets to the end of the share"),
         ("argmin", "if (w < v || (w == v && from < place)) ", "", "is full of 0", "at[0] is 127, expected 82"),
+        ("scale", "c * A[index]", "c * A[index] + threadIdx.y + 1", "which is 0", "1 more than it should be"),
+        ("add_scaled", "+ B[index]", "+ A[gridDim.x * blockDim.x]", "own element", "is 256 in every thread"),
+        ("naive", "int k = 0; k", "int i = 0; i < 0; ++i) {}\nfor (int k = 1; k", "never entered", "k = 0, is"),
+        (
+            "beta",
+            "if (row >= M || col >= N) return;",
+            "if (K > 1000) { if (row >= 1) return; }\n    if (row >= M || col >= N || col == 3) return;",
+            "`row >= 1`",
+            "`row >= M || col >= N || col == 3` in line 10 holds, so it returns",
+        ),
+        (
+            "add_scaled",
+            "if (index < N) C[index] = c * A[index] + B[index]",
+            "for (int i = 0; i < N; ++i) if (i == index) C[i] = c * A[i] - B[i]",
+            "needs no loop",
+            "B is subtracted",
+        ),
+        (
+            "scale",
+            "const int index = blockIdx.x * blockDim.x + threadIdx.x",
+            "auto block = blockIdx;\n    const int index = block.x * blockDim.x + threadIdx.x + 1",
+            "does not occur",
+            "B[0] was not written",
+        ),
     ],
 )  # fmt: skip
 def test_no_reason_is_false_of_this_kernel(exercise, before, after, false, reason):

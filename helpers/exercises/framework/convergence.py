@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from helpers.exercises.framework.facts import Facts
 
 BARRIER = r"__syncthreads\w*\s*\("
-SHUFFLE = r"__(?:shfl|ballot|any|all|match|reduce)\w*_sync\s*\(\s*(?:FULL|0x[fF]{8}u?|~0u?|-1)\b"
+_ALL_LANES = r"(?:0x[fF]{8}u?|~0u?|-1)\b"
+SHUFFLE = r"__(?:shfl|ballot|any|all|match|reduce)\w*_sync\s*\(\s*"
 
 
 def explained(facts: Facts) -> str:
@@ -29,12 +30,16 @@ def explained(facts: Facts) -> str:
 
     It speaks of the block in which the launch went wrong, where that is known.
     """
-    for line, condition, body, leaves in _conditions(facts.text):
-        for what, pattern in (("a barrier of the block", BARRIER), ("a function that names all lanes", SHUFFLE)):
+    for line, condition, body, leaves, at in _conditions(facts.text):
+        named = re.findall(rf"\b(\w+)\s*=?\s*{_ALL_LANES}\s*;?[ \t]*$", facts.text, re.MULTILINE)
+        shuffle = SHUFFLE + f"(?:{'|'.join([_ALL_LANES, *named])})" + r"(?!\w)"
+        for what, pattern in (("a barrier of the block", BARRIER), ("a function that names all lanes", shuffle)):
             if not re.search("|".join([pattern, *_calling(facts.text, pattern)]), body):
                 continue
+            if leaves == "return" and pattern == shuffle:
+                continue  # lanes that have ended are not waited for (CUDA guide, 'Warp Shuffle Functions')
             for block in _blocks(facts):
-                holds = _holds(facts, condition, block)
+                holds = _holds(facts, [f"({condition})", *_around(facts.text, at)], block)
                 some = "" if holds is None else _some(holds, facts, pattern == BARRIER)
                 if some:
                     of_block = f"{some} of block {_index(block)}"
@@ -45,10 +50,7 @@ def explained(facts: Facts) -> str:
                         else f"{what[0].upper()}{what[1:]} stands under `{condition}` in line {line}, which holds for "
                         f"{of_block} and not for the others"
                     )
-                    return (
-                        f"{does}: all of them must come to it, and what happens if they do not is not defined, even "
-                        "where it seems to work."
-                    )
+                    return f"{does}: by CUDA's rules all of them must come to it, even where it seems to work without."
     return ""
 
 
@@ -95,24 +97,47 @@ def _threads(holds: np.ndarray, block: tuple[int, ...]) -> str:
     return f"threads {theme.runs(numbers)}"
 
 
-def _conditions(text: str) -> Iterator[tuple[int, str, str, str]]:
-    """(line, condition, what depends on it, by which word the threads for which it holds leave, "" if by none) of each
-    if."""
+def _conditions(text: str) -> Iterator[tuple[int, str, str, str, int]]:
+    """(line, condition, what depends on it, by which word the threads for which it holds leave, "" if by none, where it
+    stands) of each if."""
     for match in re.finditer(r"\bif\s*\(", text):
         condition, rest = integers.bracketed(text[match.end() :])
         rest = rest.lstrip()
         body = integers.bracketed(rest[1:], "{}")[0] if rest.startswith("{") else rest.partition(";")[0] + ";"
         line, condition = integers.line_of(text, match.start()), " ".join(condition.split())
-        yield line, condition, body, ""
+        yield line, condition, body, "", match.start()
         if left := re.match(r"\s*(return|break|continue)\s*;", body):
-            rest = _rest_of_function if left[1] == "return" else _rest_of_loop
-            yield line, condition, rest(text, match.start()), left[1]
+            rest = _rest_of_function(text, match.start())
+            if left[1] != "return":
+                rest = _rest_of_loop(text, match.start(), left[1])
+            yield line, condition, rest, left[1], match.start()
 
 
-def _rest_of_loop(text: str, begin: int) -> str:
-    """What follows a place, to the end of the innermost loop in whose body it stands."""
-    ends = [end for _, start, end, _ in integers.loops(text) if start <= begin < end]
-    return text[begin : min(ends, default=begin)]
+def _around(text: str, at: int) -> Iterator[str]:
+    """The conditions under which a place of a text stands: those of the ifs, and of the elses, around it."""
+    for match in re.finditer(r"\bif\s*\(", text[:at]):
+        condition, end = integers.bracketed(text[match.end() :])[0], integers.end_of_statement(text, match.start())
+        if at < end:
+            yield f"({condition})"
+        elif at < _end_with_elses(text, end):
+            yield f"!({condition})"
+
+
+def _end_with_elses(text: str, end: int) -> int:
+    """Where the elses end that follow the statement of an if."""
+    while follows := re.match(r"\s*else\b", text[end:]):
+        end = integers.end_of_statement(text, end + follows.end())
+    return end
+
+
+def _rest_of_loop(text: str, begin: int, word: str) -> str:
+    """What follows a place, to the end of the innermost loop, or for break the innermost switch, in which it stands."""
+    ends = []
+    for head in re.finditer(r"\b(?:for|while|(switch))\s*\(|\bdo\b", text[:begin]):
+        body = integers.bracketed(text[head.end() :])[1] if head[0].endswith("(") else text[head.end() :]
+        if not head[1] or word == "break":
+            ends.append(integers.end_of_statement(text, len(text) - len(body)))
+    return text[begin : min((end for end in ends if begin < end), default=begin)]
 
 
 _LAMBDA = re.compile(r"\]\s*\([^()]*\)\s*(?:->\s*\w+\s*)?$")
@@ -144,9 +169,13 @@ def _calling(text: str, pattern: str) -> list[str]:
     return conditions
 
 
-def _holds(facts: Facts, condition: str, where: tuple[int, ...]) -> np.ndarray | None:
-    """Bool for each thread of a block, None if the text does not say."""
+def _holds(facts: Facts, conditions: list[str], where: tuple[int, ...]) -> np.ndarray | None:
+    """Bool for each thread of a block: all conditions hold. None if the text does not say, or if the first is the same
+    for all threads."""
     block = (*facts.setup.block, 1, 1)[:3]
     threads = unravel(np.arange(int(np.prod(block))), block)
-    value = integers.value(condition, facts.values(where, threads, first_round=True))
-    return None if value is None or np.ndim(value) == 0 else np.asarray(value, bool)
+    names = facts.values(where, threads, first_round=True)
+    values = [integers.value(condition, names) for condition in conditions]
+    if any(value is None for value in values) or np.ndim(values[0]) == 0:
+        return None
+    return np.logical_and.reduce(np.broadcast_arrays(*values))

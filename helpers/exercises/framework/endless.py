@@ -20,17 +20,23 @@ def explained(facts: Facts) -> str:
     if not isinstance(facts.failure.error, StepLimitExceeded):
         return ""
     loops = list(_loops(facts.text))
-    return _of_all_elements(facts, loops) or next(filter(None, (_unchanged(loop, facts.text) for loop in loops)), "")
+    line = facts.failure.error.line  # a loop in which no thread was has another end
+    stopped = [loop for loop in loops if loop.line <= line <= loop.last]
+    return _of_all_elements(facts, stopped, loops) or next(
+        filter(None, (_unchanged(loop, facts.text) for loop in stopped)), ""
+    )
 
 
 @dataclass(frozen=True)
 class Loop:
     """A loop of a text.
 
-    line: of its head.  head: as it is written.  condition, step: its parts, step "" for while.  body: what it repeats.
+    line, last: its first one and its last one.  head: as it is written.  condition, step: its parts, step "" for while.
+    body: what it repeats.
     """
 
     line: int
+    last: int
     head: str
     condition: str
     step: str
@@ -54,26 +60,23 @@ def _loops(text: str) -> Iterator[Loop]:
         parts = inside.split(";")
         condition, step = (parts[1], parts[2]) if len(parts) == 3 else (inside, "")
         head = f"{match[1]} ({' '.join(inside.split())})"
-        yield Loop(
-            integers.line_of(text, match.start()), head, condition.strip(), step.strip(), integers.statement(behind)
-        )
+        lines = (integers.line_of(text, at) for at in (match.start(), integers.end_of_statement(text, match.start())))
+        yield Loop(*lines, head, condition.strip(), step.strip(), integers.statement(behind))
 
 
-def _of_all_elements(facts: Facts, loops: list[Loop]) -> str:
+def _of_all_elements(facts: Facts, stopped: list[Loop], loops: list[Loop]) -> str:
     """That a loop over all rows holds one over all columns, or the other way round."""
     if not isinstance(facts.problem, Gemm):
         return ""
-    for outer in loops:
+    for outer in stopped:
         for inner in loops:
             if {outer.goes_to, inner.goes_to} == {"M", "N"} and inner.head in outer.body:
                 names = {"M": "rows", "N": "columns"}
                 same = outer.line == inner.line
                 lines = f"line {outer.line}" if same else f"lines {outer.line} and {inner.line}"
                 return (
-                    f"The loops in {lines} go over all {names[outer.goes_to]} and all "
-                    f"{names[inner.goes_to]}, so that every thread computes all of C. The launch takes the place of "
-                    "both: a thread computes one element, whose row and column it has from blockIdx, blockDim and "
-                    "threadIdx."
+                    f"The loops in {lines} go over all {names[outer.goes_to]} and all {names[inner.goes_to]}: up to "
+                    "M · N rounds in each thread that comes to them."
                 )
     return ""
 
@@ -81,29 +84,41 @@ def _of_all_elements(facts: Facts, loops: list[Loop]) -> str:
 _NO_NAMES = frozenset(("true", "false", "threadIdx", "blockIdx", "blockDim", "gridDim"))
 
 
+_OF_OTHERS = re.compile(
+    r"[\w)\]]\s*[(\[]|->|(?:^|[=<>(&|!])\s*\*|\b(?!(?:thread|block)Idx\b|(?:block|grid)Dim\b)[A-Za-z_]\w*\."
+)
+
+
 def _unchanged(loop: Loop, text: str) -> str:
     """That neither a loop's head nor its body changes anything that its condition asks for. text: the loop's source."""
-    if re.search(r"[\w)\]]\s*[(\[]|->|(?:^|[=<>(&|!])\s*\*", loop.condition):
+    if _OF_OTHERS.search(loop.condition):
         return ""  # what it asks for may be changed by another thread, or by a function
     names = dict.fromkeys(re.findall(r"(?<![\w.])[A-Za-z_]\w*", loop.condition))
     asked, changing = [name for name in names if name not in _NO_NAMES], f"{loop.step};{loop.body};{loop.condition}"
     if not asked or re.search(r"\b(?:break|return|goto)\b", loop.body):
         return ""
-    if any(_sets(part, changing) for part in asked):
+    if any(_sets(part, changing) or _may_be_set_elsewhere(part, changing, text) for part in asked):
         return ""
     first = asked[0]
-    lost = re.fullmatch(rf"{first}\s*([-+*/])\s*(\w+)", loop.step)
-    on = f": ++{first}" if re.match(rf"{first}\s*<", loop.condition) else ""
-    if lost:
-        why = f"`{loop.step}` is a number that is stored nowhere: {first} {lost[1]}= {lost[2]}."
-    elif loop.step:
-        why = f"`{loop.step}` changes something else."
-    elif loop.head.startswith("while") and re.search(rf"\b{first}\s*=[^;=]*\bthreadIdx\b", text):
-        why = "What is asked once, of the thread's own index, is an if."
-    else:
-        at = "into the third part of for (…)" if loop.head.startswith("for") else "into its body"
-        why = f"What makes it end belongs {at}{on}."
-    return f"Line {loop.line} has {loop.head}: nothing in the loop changes {first}, so it never ends. {why}"
+    lost = re.fullmatch(rf"{first}\s*[-+*/]\s*\w+", loop.step)
+    why = f" `{loop.step}` is a number that is stored nowhere." if lost else ""
+    return f"Line {loop.line} has {loop.head}: nothing in the loop changes {first}, so it never ends.{why}"
+
+
+_ELSEWHERE = re.compile(
+    r"^[ \t]*#define\b(.*)|\[[&=\w, ]*\]\s*(?:\([^()]*\)\s*)?(?=\{)", re.MULTILINE
+)  # a macro, a lambda
+
+
+def _may_be_set_elsewhere(name: str, changing: str, text: str) -> bool:
+    """Whether other threads know a variable, or a macro, a lambda, a function or a reference may change it."""
+    shared = rf"\b(?:__shared__|__device__|volatile)\b[^;{{}}()]*\b{name}\b"
+    referred = rf"[=(,]\s*&\s*{name}\b|&\s*\w+\s*=\s*{name}\b"
+    given = rf"\b(?!(?:if|for|while)\b)\w+\s*\((?:[^()]*,)?\s*{name}\s*[,)]"
+    return bool(re.search(f"{shared}|{referred}", text) or re.search(given, changing)) or any(
+        _sets(name, part[1] or integers.bracketed(text[part.end() + 1 :], "{}")[0])
+        for part in _ELSEWHERE.finditer(text)
+    )
 
 
 def _sets(name: str, text: str) -> bool:

@@ -33,8 +33,9 @@ class Facts:
 
     @cached_property
     def lines(self) -> list[str]:
-        """The lines of the source without their comments."""
-        return text_slips.without_comments(self.source).split("\n")
+        """The lines of the source without comments, other kernels, and functions that are not called."""
+        text = text_slips.without_comments(self.source)
+        return integers.launched(text, self.problem.entry.partition("<")[0]).split("\n")
 
     @property
     def text(self) -> str:
@@ -55,10 +56,10 @@ class Facts:
             )
         )
 
-    def values(self, block: Any, thread: Any, first_round: bool = False) -> dict[str, Any]:
+    def values(self, block: Any, thread: Any, first_round: bool = False, larger: int = 0) -> dict[str, Any]:
         """The names of the source for a thread, or for arrays of threads, as far as the text says what they are.
 
-        first_round: with what the variables of loops are at first.
+        first_round: with what the variables of loops are at first.  larger: so much larger are all sizes.
         """
         types = {parameter.name: parameter.type for parameter in self.examination.kernel.compiled.parameters}
         given = {
@@ -66,6 +67,7 @@ class Facts:
             for name, arg in self.parameters.items()
             if isinstance(arg, np.number)
         }
+        given = {name: size + larger if isinstance(size, int) else size for name, size in given.items()}
         for name, index in (("blockIdx", block), ("threadIdx", thread)):
             given |= {f"{name}.{axis}": number for axis, number in zip("xyz", index, strict=True)}
         for name, sizes in (("blockDim", self.setup.block), ("gridDim", self.setup.grid)):
@@ -75,10 +77,14 @@ class Facts:
     @cached_property
     def all_threads(self) -> dict[str, Any]:
         """The names of the source for every thread of the launch, threads of a block beside each other."""
+        return self.of_all_threads()
+
+    def of_all_threads(self, larger: int = 0) -> dict[str, Any]:
+        """`all_threads`, with sizes that are so much larger."""
         grid, block = ((*sizes, 1, 1)[:3] for sizes in (self.setup.grid, self.setup.block))
         blocks = unravel(np.arange(int(np.prod(grid)))[:, None], grid)
         threads = unravel(np.arange(int(np.prod(block)))[None, :], block)
-        return self.values(blocks, threads)
+        return self.values(blocks, threads, larger=larger)
 
     def accesses(self, line: int, name: str) -> list[tuple[str, ...]]:
         """The indices of an array in a line, as they are written."""

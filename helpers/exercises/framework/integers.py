@@ -202,6 +202,28 @@ def _as_declared(kind: str, number: Any) -> Any:
     return known[()] if known.ndim or known.dtype.kind == "u" else known.item()
 
 
+def launched(source: str, entry: str) -> str:
+    """A source, without comments, with nothing in the lines of #if 0, of other kernels, and of functions that are not
+    called."""
+    source = re.sub(
+        r"^[ \t]*#if 0\b.*?^[ \t]*#(?:endif|else)\b",
+        lambda left_out: "\n" * left_out[0].count("\n"),
+        source,
+        flags=re.DOTALL | re.MULTILINE,
+    )
+    for head in reversed(list(re.finditer(r"__(global|device)__[^;{}]*\{", source))):
+        name = re.search(r"(\w+)\s*\([^()]*\)[^()]*$", head[0])
+        other = (
+            not re.search(rf"\b{re.escape(entry)}\s*\(", head[0])
+            if head[1] == "global"
+            else name is not None and len(re.findall(rf"\b{name[1]}\b", source)) == 1
+        )
+        if other:
+            end = len(source) - len(bracketed(source[head.end() :], "{}")[1])
+            source = source[: head.start()] + "\n" * source.count("\n", head.start(), end) + source[end:]
+    return source
+
+
 def loop_variables(source: str) -> list[str]:
     """The names that the heads of a source's loops declare."""
     return [part.split("=")[0].strip() for declared in _LOOP_VARIABLE.findall(source) for part in parts(declared)]

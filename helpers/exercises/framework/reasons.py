@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import gpusim
+from gpusim.compiler import CompileError
 from gpusim.devices import WARP, unravel
 from gpusim.errors import GLOBAL_RACE, SHARED_RACE, ArgumentError, KernelError, OutOfBounds, SimulatorError
 from helpers.exercises.framework import (
@@ -41,6 +42,7 @@ Index = tuple[int, int, int]
 Detector = Callable[[Facts], str | tuple[str, ...]]
 _OUTSIDE = re.compile(r"index (-?\d+) of (\w+)")
 COPY_AT_END = "ends with an asynchronous copy under way"  # a finding that leaves the numbers as they are
+WIDEST = 9  # no group of elements that are accessed at once is as large
 MOST_THREADS = 1 << 18  # of a launch whose indices are all computed
 
 
@@ -515,7 +517,7 @@ def one_for_all(facts: Facts) -> str:
             size = np.size(facts.parameters[name])
             return (
                 f"In line {error.line}, {name}[{text}]: `{text}` is {int(index)} in every thread, and {name} has "
-                f"{size} elements, 0 to {size - 1}. The index of a thread's own element depends on the thread."
+                f"{theme.plural(size, 'element')}, 0 to {size - 1}."
             )
     return ""
 
@@ -540,25 +542,16 @@ def _name_of(entry: str) -> str:
 
 
 def axis_without_threads(facts: Facts) -> str:
-    """That an index is made of an axis along which the launch has one thread in one block."""
+    """That an index is made of an axis along which the launch has one thread, or one block, and is right with the axis
+    along which it has several."""
     for match in re.finditer(r"\b(threadIdx|blockIdx)\.([xyz])", facts.text):
-        inside = {"threadIdx": facts.setup.block, "blockIdx": facts.setup.grid}[match[1]]
-        several = [axis for axis, size in zip("xyz", inside, strict=False) if size > 1]
-        if match[2] in several or match[0] in facts.solution or _is_zero_as_due(facts.text, match):
+        sizes = {"threadIdx": facts.setup.block, "blockIdx": facts.setup.grid}[match[1]]
+        several = [axis for axis, size in zip("xyz", sizes, strict=False) if size > 1]
+        if match[2] in several or len(several) != 1 or match[0] in facts.solution or _is_zero_as_due(facts.text, match):
             continue
-        line = integers.line_of(facts.text, match.start())
-        blocks, threads = ((*sizes, 1, 1)[:3] for sizes in (facts.setup.grid, facts.setup.block))
-        in_all = [axis for axis, *sizes in zip("xyz", blocks, threads, strict=True) if max(sizes) > 1]
-        if len(in_all) == 1 and match[2] not in in_all:
-            return (
-                f"Line {line} has {match[0]}, which is 0 in every thread: this launch has threads and blocks along "
-                f"{in_all[0]} alone."
-            )
-        if match[1] == "threadIdx" and len(several) == 1:
-            return (
-                f"Line {line} has {match[0]}, which is 0 in every thread: the blocks of this launch have threads along "
-                f"{several[0]} alone."
-            )
+        line, instead = integers.line_of(facts.text, match.start()), f"{match[1]}.{several[0]}"
+        if _is_right_with(facts, {line: (match[0], instead)}, facts.failure.case):
+            return f"Line {line} has {match[0]}, which is 0 in all threads of this launch. With {instead} it is right."
     return ""
 
 
@@ -571,47 +564,17 @@ def _is_zero_as_due(text: str, match: re.Match[str]) -> bool:
     return any(axis != match[2] for axis in others) or compared is not None
 
 
-_INDEX = (
-    r"blockIdx\.(?P<a>\w)\s*\*\s*blockDim\.(?P<b>\w)\s*\+\s*threadIdx\.(?P<c>\w)",
-    r"threadIdx\.(?P<c>\w)\s*\+\s*blockIdx\.(?P<a>\w)\s*\*\s*blockDim\.(?P<b>\w)",
-)
-
-
-def two_axes(facts: Facts) -> str:
-    """An index of the launch that is made of two axes, and the axis that is left for it, if the solution has it so."""
-    indices = [match for pattern in _INDEX for match in re.finditer(pattern, facts.text)]
-    axes = [{match["a"], match["b"], match["c"]} for match in indices]
-    taken = set().union(*(some for some in axes if len(some) == 1))
-    for match, mixed in zip(indices, axes, strict=True):
-        if len(mixed) > 1:
-            left, name = sorted({"x", "y"} - taken), re.search(r"(\w+)\s*=\s*$", facts.text[: match.start()])
-            due_here = re.search(rf"\b{name[1]} = ([^;]*)", facts.solution) if name else None
-            if not any(_whole_index(axis) in (due_here[1] if due_here else facts.solution) for axis in "xy"):
-                continue  # a number inside of the block, as threadIdx.y * blockDim.x + threadIdx.x
-            confirmed = len(left) == 1 and name and f"{name[1]} = {_whole_index(left[0])}" in facts.solution
-            due = f", {_whole_index(left[0])}" if confirmed else ""
-            return (
-                f"Line {integers.line_of(facts.text, match.start())} has {' '.join(match[0].split())}: x and y are "
-                f"mixed. An index is made of one axis{due}."
-            )
-    return ""
-
-
-def _whole_index(axis: str) -> str:
-    return f"blockIdx.{axis} * blockDim.{axis} + threadIdx.{axis}"
-
-
 # --- blocks
 
 
 def same_in_every_block(facts: Facts) -> str:
     """That the text asks for no block's number along an axis along which there are several blocks."""
-    if "cooperative_groups" in facts.text:
-        return ""
+    if re.search(r"cooperative_groups|ctaid|\bblockIdx\b(?!\s*\.\s*[xyz]\b)|=\s*atomic", facts.text):
+        return ""  # it may be asked for in other words
     for axis, blocks in zip("xyz", facts.setup.grid, strict=False):
         name = f"blockIdx.{axis}"
-        if blocks > 1 and name in facts.solution and name not in facts.text and "blockIdx;" not in facts.text:
-            return f"{name} does not occur: the {blocks} blocks along {axis} all do the same."
+        if blocks > 1 and name in facts.solution and not re.search(rf"\bblockIdx\s*\.\s*{axis}\b", facts.text):
+            return f"{name} does not occur, and this launch has {blocks} blocks along {axis}."
     return ""
 
 
@@ -629,11 +592,12 @@ def of_another_block_size(facts: Facts) -> str:
         value = integers.value(size, facts.all_threads)
         due = f"blockIdx.{axis} * blockDim.{axis}"
         if axis == match["c"] and value not in (None, threads) and np.ndim(value) == 0 and due in facts.solution:
-            line = integers.line_of(facts.text, match.start())
-            return (
-                f"Line {line} has {match[0]}, and a block of this launch has {threads} threads along {axis}, not "
-                f"{int(value)}: blockDim.{axis}."  # type: ignore[arg-type]
-            )
+            line, whole = integers.line_of(facts.text, match.start()), f"{due} + threadIdx.{axis}"
+            if _is_right_with(facts, {line: (match[0], whole)}, facts.failure.case):
+                return (
+                    f"Line {line} has {match[0]}, where `{size}` is {int(value)}, and a block of this launch has "
+                    f"{theme.plural(threads, 'thread')} along {axis}. With {whole} it is right."  # type: ignore[arg-type]
+                )
     return ""
 
 
@@ -652,7 +616,10 @@ def not_the_launched_tile(facts: Facts) -> str:
         name, size = match[1] or match[2], int(match[3])
         if name in due and size != due[name] and across == down == due[name]:
             line = integers.line_of(facts.text, match.start(3))
-            return f"{name} is {size} in line {line}, and the exercise launches blocks of {across} × {down} threads."
+            if _is_right_with(facts, {line: (match[3], str(due[name]))}, facts.failure.case):
+                return (
+                    f"{name} is {size} in line {line}, and the exercise launches blocks of {across} × {down} threads."
+                )
     return ""
 
 
@@ -686,16 +653,11 @@ def sent_home(facts: Facts) -> str:
             where = f"{name}[{', '.join(map(str, facts.problem.index(np.unravel_index(element, output.shape))))}]"
             if len(owners) == 0:
                 return _out_of_reach(facts, number, text, element, where)
-            owner = _owner(facts, element)
-            if owner is None:
-                return ""
-            if owner in map(tuple, owners.tolist()):
-                kept = _kept_away(facts, number, *map(int, owners[0]))
-                return f"{kept} But {where} is its element." if kept else ""
-            block, thread = _indices(facts, *owner)
+            kept = _kept_away(facts, number, element, *map(int, owners[0]))
             return (
-                f"{where} is the element of thread {_where(thread)} of block {_where(block)}, and for that thread the "
-                f"index in line {number}, `{text}`, is {int(index[owner])}."
+                f"{kept} Its index in line {number}, `{text}`, is that of {where}, which no thread stores."
+                if kept
+                else ""
             )
     return ""
 
@@ -716,22 +678,6 @@ def _owner_line(facts: Facts, element: int) -> int | None:
     )
     writer = trial.writer(kernels[1], facts.problem, facts.failure.case, element)
     return due.index(writer.line) if writer is not None and writer.line in due and len(mine) == len(due) else None
-
-
-def _owner(facts: Facts, element: int) -> tuple[int, int] | None:
-    """The number of the block, and of the thread in it, that stores an element in the solution; None where the task
-    leaves that open."""
-    if isinstance(facts.problem, Gemm) and facts.problem.rows_along == "either":
-        return None
-    solution = simulated(facts.solution, facts.problem.entry)
-    writer = trial.writer(solution, facts.problem, facts.failure.case, element)
-    if writer is None:
-        return None
-    grid, size = ((*sizes, 1, 1)[:3] for sizes in (facts.setup.grid, facts.setup.block))
-    return tuple(
-        int(np.ravel_multi_index(where[::-1], sizes[::-1]))
-        for where, sizes in ((writer.block, grid), (writer.thread, size))
-    )  # type: ignore[return-value]
 
 
 def _indices(facts: Facts, block: int, thread: int) -> tuple[Index, Index]:
@@ -756,13 +702,10 @@ def _out_of_reach(facts: Facts, line: int, text: str, number: int, element: str)
         f"`{part}` is {theme.runs(numbers)}" for part, numbers in zip((split[0], split[2]), sets, strict=True)
     )  # type: ignore[index]
     sizes = f"{shape[0]} rows and {shape[1]} columns" if len(shape) == 2 else f"{shape[0]} elements"
-    in_memory = facts.failure.expected.shape[-2:]  # columns first where they are stored one after the other
     first, second = np.unravel_index(number, facts.failure.expected.shape)[-2:]
-    if len(shape) == 2 and first in sets[0] and second in sets[1]:
+    if len(shape) == 2 and min(shape) > 1 and first in sets[0] and second in sets[1]:
         return f"{start}: {ranges}, but no thread has `{split[0]}` = {first} and `{split[2]}` = {second} at once."  # type: ignore[index]
-    swapped = len(set(in_memory)) == 2 and tuple(len(numbers) for numbers in sets) == in_memory[::-1]
-    why = " Row and column trade places, here or where they are computed." if swapped else ""
-    return f"{start}: {ranges}, and there are {sizes}.{why}"
+    return f"{start}: {ranges}, and there are {sizes}."
 
 
 def _of_other_length(facts: Facts, line: int, text: str) -> str:
@@ -777,6 +720,10 @@ def _of_other_length(facts: Facts, line: int, text: str) -> str:
     if length is None or np.ndim(length) or length == due:
         return ""
     names = [key for key, size in facts.failure.case.sizes.items() if size == due and key in facts.parameters]
+    row, _, col = split  # an index into all elements in a row may be such a product and a sum, too
+    rewritten = f"({row}) * {names[0] if names else due} + {col}"
+    if not _is_right_with(facts, {line: (f"[{text}]", f"[{rewritten}]")}, facts.failure.case):
+        return ""
     return (
         f"In line {line}, `{text}` takes the {lines} of {facts.problem.output} to be `{split[1]}` = {length} elements "
         f"long, and they have {f'{names[0]} = ' if names else ''}{due}."
@@ -787,8 +734,9 @@ def _threads(facts: Facts) -> tuple[int, int]:
     return int(np.prod(facts.setup.grid)), int(np.prod(facts.setup.block))
 
 
-def _kept_away(facts: Facts, store: int, block: int, thread: int) -> str:
-    """The first condition by which a thread leaves before a line that stores, or is not let in to it."""
+def _kept_away(facts: Facts, store: int, element: int, block: int, thread: int) -> str:
+    """The first condition by which a thread leaves before a line that stores, or is not let in to it. If it were let by
+    there, it would store the element."""
     where = _indices(facts, block, thread)
     names = facts.values(*where)
     for match in re.finditer(r"\bif\s*\(", facts.text):
@@ -798,11 +746,34 @@ def _kept_away(facts: Facts, store: int, block: int, thread: int) -> str:
         last = integers.line_of(facts.text, integers.end_of_statement(facts.text, match.start()) - 1)
         if holds is None or bool(holds) != leaves or number > store or not leaves and last < store:
             continue
+        let_by = f"({condition}) && !({_is_thread(where)})" if leaves else f"({condition}) || {_is_thread(where)}"
+        begin = match.end() + facts.text[match.end() :].index(condition)
+        changed = f"{facts.text[:begin]}{let_by}{facts.text[begin + len(condition) :]}"
+        if not _stores_with(facts, changed, element):
+            continue
         values = f" ({known})" if (known := _known(condition, names)) else ""
         does = "holds, so it returns" if leaves else "does not hold"
         thread_of_block = f"thread {_where(where[1])} of block {_where(where[0])}"
         return f"For {thread_of_block}, `{condition}` in line {number} {does}{values}."
     return ""
+
+
+def _is_thread(where: tuple[Index, Index]) -> str:
+    """The condition that holds for one thread of the launch."""
+    return " && ".join(
+        f"{name}.{axis} == {number}"
+        for name, index in zip(("blockIdx", "threadIdx"), where, strict=True)
+        for axis, number in zip("xyz", index, strict=True)
+    )
+
+
+def _stores_with(facts: Facts, source: str, element: int) -> bool:
+    """Whether a thread stores an element in the launch that failed, with another source."""
+    try:
+        kernel = simulated(source, facts.problem.entry)
+    except (CompileError, SimulatorError):
+        return False
+    return trial.writer(kernel, facts.problem, facts.failure.case, element) is not None
 
 
 def asked_too_late(facts: Facts) -> str:
@@ -823,9 +794,10 @@ def asked_too_late(facts: Facts) -> str:
             if holds is None or bool(holds) != leaves or not _is_right_asked_at(facts, error.line, condition, leaves):
                 continue  # where others need what the thread loads, it must not leave
             return (
-                f"Line {number} asks `{condition}`, and line {error.line}, above it, accesses the arrays already: "
-                f"thread {_where(error.thread)} of block {_where(error.block)} has no element "
-                f"({_known(condition, names)}). The condition must come first."
+                f"Line {number} asks `{condition}`, which {'holds' if holds else 'does not hold'} for thread "
+                f"{_where(error.thread)} of block {_where(error.block)} ({_known(condition, names)}), and line "
+                f"{error.line} stands above it. With the same condition in front of line {error.line} this launch is "
+                "right."
             )
     return ""
 
@@ -844,11 +816,12 @@ def _is_right_asked_at(facts: Facts, number: int, condition: str, leaves: bool) 
 
 
 def never_entered(facts: Facts) -> str:
-    """A loop whose condition does not hold when it begins, for any thread of any launch."""
+    """A loop whose condition does not hold when it begins, for any thread of any launch, nor with larger sizes: a loop
+    over what is left at an end may have nothing to do."""
     for loop in re.finditer(r"\bfor\s*\(", facts.text):
         head = integers.bracketed(facts.text[loop.end() :])[0].split(";")
         begins = re.fullmatch(r"\s*(?:const\s+|unsigned\s+)*(?:\w+\s+)?(\w+)\s*=([^=;].*)", head[0])
-        if len(head) != 3 or begins is None:
+        if len(head) != 3 or begins is None or facts.parameters.keys().isdisjoint(re.findall(r"\w+", head[1])):
             continue
         cases = [Facts(facts.source, facts.examination, outcome, facts.problem, facts.solution)
                  for outcome in facts.examination.outcomes]  # fmt: skip
@@ -863,9 +836,13 @@ def never_entered(facts: Facts) -> str:
 
 
 def _does_not_begin(facts: Facts, name: str, first: str, condition: str) -> bool:
-    value = integers.value(first, facts.all_threads)
-    holds = None if value is None else integers.value(condition, {**facts.all_threads, name: value})
-    return holds is not None and not np.any(holds)
+    for larger in range(WIDEST):
+        names = facts.of_all_threads(larger)
+        value = integers.value(first, names)
+        holds = None if value is None else integers.value(condition, {**names, name: value})
+        if holds is None or np.any(holds):
+            return False
+    return True
 
 
 _MEANT = {">": "!=", "<": "!=", ">=": "==", "<=": "=="}
@@ -879,29 +856,11 @@ def asks_less_of_a_scalar(facts: Facts) -> str:
         if name not in scalars or not re.search(rf"\b{name}\s*[!=]=", facts.solution):
             continue
         does, should = (integers.value(f"{name} {other} {number}", scalars) for other in (sign, _MEANT[sign]))
-        if does != should:
-            line = integers.line_of(facts.text, match.start())
+        line, instead = integers.line_of(facts.text, match.start()), match[0].replace(sign, _MEANT[sign])
+        if does != should and _is_right_with(facts, {line: (match[0], instead)}, facts.failure.case):
             return (
-                f"`{match[0]}` in line {line} {'holds' if does else 'does not hold'} for {name} = {scalars[name]:g}, "
-                f"and {name} may be negative: ask by {_MEANT[sign]}."
-            )
-    return ""
-
-
-def one_element_by_one(facts: Facts) -> str:
-    """A loop in which a thread stores element after element, where the solution needs none."""
-    if re.search(r"\b(?:for|while)\b", facts.solution):
-        return ""
-    name = trial.output_name(facts.examination.kernel, facts.setup)  # type: ignore[arg-type]
-    for line, _, _, body in integers.loops(facts.text):
-        counter = re.search(r"\bfor\s*\(\s*(?:\w+\s+)*(\w+)\s*=([^;]*)", facts.lines[line - 1])
-        first = None if counter is None else integers.value(counter[2], facts.all_threads)
-        if counter is None or first is None or np.ptp(first):
-            continue  # from its own element on: with enough threads that loop runs once, and is right
-        if re.search(rf"\b{name}\s*\[[^;=]*\b{counter[1]}\b[^;=]*\]\s*[-+*/]?=[^=]", body):
-            return (
-                f"By the loop in line {line} each thread stores an element for every {counter[1]}. A thread has one "
-                "element, its own, and needs no loop."
+                f"`{match[0]}` in line {line} {'holds' if does else 'does not hold'} for {name} = {scalars[name]:g}. "
+                f"With `{instead}` this launch is right."
             )
     return ""
 
@@ -922,7 +881,7 @@ def not_sent_home(facts: Facts) -> str:
             holds = integers.value(condition, names)
             if holds is None or bool(holds) == leaves or not _compares_with_a_size(facts, condition):
                 continue
-            for better, why in (*_better(condition, leaves), *_sizes_exchanged(facts, condition)):
+            for better in _better(condition, leaves):
                 if better == condition or bool(integers.value(better, names)) != leaves:
                     continue
                 if _is_right_with(facts, {number: (condition, better)}, facts.failure.case):
@@ -930,7 +889,7 @@ def not_sent_home(facts: Facts) -> str:
                     does = "does not hold, so it goes on" if leaves else "holds, so it goes on"
                     return (
                         f"For thread {_where(error.thread)} of block {_where(error.block)}, `{condition}` in line "
-                        f"{number} {does} ({values}): {why}."
+                        f"{number} {does} ({values}). With `{better}` this launch is right."
                     )
     return ""
 
@@ -943,6 +902,8 @@ def without_braces(facts: Facts) -> str:
         body, end = len(text) - len(rest), integers.end_of_statement(text, head.start())
         second = len(text) - len(text[end:].lstrip())
         line, other = (integers.line_of(text, at) for at in (head.start(), second))
+        if other == line:
+            continue
         if rest.startswith("{") or re.match(r"[{}]|else\b|return\s*[^;\s]", text[second:]) or not text[second:]:
             continue
         indents = [len(facts.lines[n - 1]) - len(facts.lines[n - 1].lstrip()) for n in (line, other)]
@@ -957,32 +918,18 @@ def without_braces(facts: Facts) -> str:
     return ""
 
 
-def _better(condition: str, leaves: bool) -> tuple[tuple[str, str], ...]:
-    """What a condition may have been meant to be, and why. leaves: a thread for which it holds returns."""
+def _better(condition: str, leaves: bool) -> tuple[str, ...]:
+    """What a condition may have been meant to be. leaves: a thread for which it holds returns."""
     if re.search(r"!(?!=)", condition):
         return ()
     inside, outside = "<" in condition and ">" not in condition, ">" in condition and "<" not in condition
-    equal = "an index that is equal to the size has no element, either"
-    if leaves and inside:
-        return ((f"!({condition})", "it sends home the threads that have an element, and lets the others go on"),)
-    if leaves and outside:
-        joined = condition.replace("&&", "||")
-        return (joined, "one of the two is enough to have no element: ||"), (re.sub(r">(?!=)", ">=", condition), equal)
-    if not leaves and inside:
-        return (condition.replace("||", "&&"), "both must hold: &&"), (condition.replace("<=", "<"), equal)
-    return ()
-
-
-def _sizes_exchanged(facts: Facts, condition: str) -> tuple[tuple[str, str], ...]:
-    """The condition with M for N and N for M, and why it is needed: of the access that went wrong what counts rows."""
-    error = facts.failure.error
-    outside = _OUTSIDE.search(str(error))
-    if outside is None or error.line is None or not {"M", "N"} <= set(re.findall(r"\w+", condition)):  # type: ignore[union-attr]
-        return ()
     exchanged = re.sub(r"\b[MN]\b", lambda name: "MN"[name[0] == "M"], condition)
-    for (text,) in (access for access in facts.accesses(error.line, outside[2]) if len(access) == 1):  # type: ignore[union-attr, arg-type]
-        if (split := _row_and_column(text)) and re.fullmatch(r"\w+", split[0]) and split[1] == "N":
-            return ((exchanged, f"in {outside[2]}[{text}] `{split[0]}` counts the rows, and there are M of them"),)
+    if leaves and inside:
+        return f"!({condition})", exchanged
+    if leaves and outside:
+        return condition.replace("&&", "||"), re.sub(r">(?!=)", ">=", condition), exchanged
+    if not leaves and inside:
+        return condition.replace("||", "&&"), condition.replace("<=", "<"), exchanged
     return ()
 
 
@@ -998,14 +945,17 @@ def reads_where_beta_is_0(facts: Facts) -> str:
     setup = facts.problem.prepare(min(cases, key=lambda case: sorted(case.sizes.values())))
     launch = trial.record(facts.examination.kernel, setup).launches[-1]  # type: ignore[arg-type]
     name = trial.output_name(facts.examination.kernel, setup)  # type: ignore[arg-type]
-    for trace in launch.traces:
-        active = trace.active is None or trace.active.any()
-        if (trace.space, trace.op, trace.array) == ("global", "ld", name) and active:
-            line = launch.program.instructions[trace.instruction].line
-            return (
-                f"With beta = 0, line {line} reads the old {name}, which may hold anything then. A condition on beta "
-                "must stand before it, not only before what is done with it."
-            )
+    new = np.zeros(setup.output.size, bool)  # what is stored before it is read
+    for trace in sorted(launch.traces, key=lambda trace: trace.step):
+        if trace.space == "global" and trace.array == name:
+            elements = trial.elements(trace, setup.output.itemsize)
+            if trace.op == "ld" and not new[elements].all():
+                line = launch.program.instructions[trace.instruction].line
+                return (
+                    f"With beta = 0, line {line} reads the old {name}, which may hold anything then: it must not even "
+                    "be read there."
+                )
+            new[elements] |= trace.op != "ld"
     return ""
 
 
@@ -1042,13 +992,13 @@ def one_buffer_read(facts: Facts) -> str:
     for name in dict(integers.arrays(facts.text)):
         shape = facts.shape(name)
         if len(shape) == 3 and shape[0] == 2 and re.search(rf"__shared__[^;]*\b{name}\s*\[", facts.text):
-            of_lines = _touched(facts, name, (0, 0, 0))["ld"].values()
-            read = sorted({element[0] for elements in of_lines for element in elements})
-            if len(read) == 1:
-                return (
-                    f"Every iteration reads {name}[{read[0]}], and none reads {name}[{1 - read[0]}]: what is "
-                    "multiplied and what is next must change places after each tile."
-                )
+            read, stored = (
+                {element[0] for elements in of_lines.values() for element in elements}
+                for of_lines in map(_touched(facts, name, (0, 0, 0)).get, ("ld", "st"))
+            )
+            if len(read) == 1 and stored == {0, 1}:
+                (never,) = stored - read
+                return f"Block (0, 0) stores to {name}[{never}], and none of its threads ever reads {name}[{never}]."
     return ""
 
 
@@ -1056,7 +1006,7 @@ def reads_old(facts: Facts) -> str:
     """The old contents of the output, NaN, are in the new ones."""
     output, name = facts.failure.output, facts.problem.output
     others = any(finding.kind != GLOBAL_RACE for finding in facts.failure.report.findings)
-    if output is None or others or not np.isnan(output).any():
+    if output is None or others or not np.isnan(output).any() or not np.isnan(facts.setup.output).all():
         return ""
     written = trial.output_name(facts.examination.kernel, facts.setup)  # type: ignore[arg-type]
     added = re.search(rf"\b{written}\s*\[[^;=]*\]\s*\+=|\batomicAdd\s*\(\s*&?\s*{written}\b", facts.text)
@@ -1074,27 +1024,12 @@ def reads_old(facts: Facts) -> str:
     right = any(outcome.passed and outcome.case.beta for outcome in facts.examination.outcomes)
     if added and not (facts.problem.scalars and right):  # where beta is not 0, adding may be what is meant
         line = integers.line_of(facts.text, added.start())
-        loops = [loop for loop in integers.loops(facts.text) if loop[1] <= added.start() <= loop[2]]
-        counters = (re.search(r"\bfor\s*\(\s*(?:\w+\s+)*(\w+)\s*=", facts.lines[loop[0] - 1]) for loop in loops)
-        access = re.split(r"\+=|,", facts.text[added.start() :])[0]
-        again = any(counter and not re.search(rf"\b{counter[1]}\b", access) for counter in counters)
-        instead = (
-            "" if not isinstance(facts.problem, Gemm)
-            else ": the result must replace it (=)" if _is_right_with(facts, {line: ("+=", "=")}, facts.failure.case)
-            else ": add the products up in a variable of the thread, and store that once, behind the loop" if again
-            else ""  # several threads may add here: in turn, = would keep one of their parts
-        )  # fmt: skip
+        instead = _is_right_with(facts, {line: ("+=", "=")}, facts.failure.case)
         how = " (+=)" if "+=" in added[0] else ""
-        return f"Line {line} adds to {name}{how}, and before the launch {name} is NaN{instead}."
+        said = f"Line {line} adds to {name}{how}, and before the launch {name} is NaN."
+        return f"{said} With = in its place this launch is right." if instead else said
     if not facts.problem.scalars:
         return f"{name} is read, and begins with NaN."
-    inverted = re.search(rf"\bif\s*\(\s*beta\s*==\s*0[.0f]*\s*\)\s*{{?[^;]*=[^;=]*\b{written}\s*\[", facts.text)
-    if inverted:
-        line = integers.line_of(facts.text, inverted.start())
-        return (
-            f"The condition in line {line} is the wrong way round: it reads the old {name} where beta is 0, when it "
-            "may hold NaN, and nowhere else."
-        )
     return slips.OLD_C_READ
 
 
@@ -1121,7 +1056,7 @@ def of_another_element(facts: Facts) -> str:
         for element in (np.argwhere(wrong)[0], np.unravel_index(int(places[at[0]]), expected.shape))
     )
     those = "every wrong element" if (wrong == facts.failure.wrong).all() else "every wrong element that is a number"
-    return f"{first} holds the value of {other}, and {those} holds that of another one."
+    return f"{first} holds the number that is right for {other}, and {those} holds one that is right for another."
 
 
 def of_another_block(facts: Facts) -> str:
@@ -1134,24 +1069,27 @@ def of_another_block(facts: Facts) -> str:
     mine, right = ({block: places for block, places in _stores(facts, kernel)} for kernel in (
         facts.examination.kernel, simulated(facts.solution, problem.entry)
     ))  # fmt: skip
-    for block, (rows, cols) in sorted(mine.items()):
+    stores = trial.stores(facts.examination.kernel, problem, facts.failure.case)  # type: ignore[arg-type]
+    if stores.all():
+        return ""  # other tiles for the blocks, but all of them
+    for block, due in sorted(right.items()):
         first = down * block[1 - across], wide * block[across]
-        if block not in right or (right[block][0].min(), right[block][1].min()) != first:
+        if (due[0].min(), due[1].min()) != first:
             return ""  # an exercise that gives blocks other tiles
-        inside = (rows // down == block[1 - across]) & (cols // wide == block[across])
-        if not inside.all():
-            own_rows, own_cols = (theme.runs(np.unique(numbers).tolist()) for numbers in right[block])
-            its_rows, its_cols = (theme.runs(np.unique(numbers).tolist()) for numbers in (rows, cols))
-            return (
-                f"Block {_where(block)} stores to rows {its_rows} and columns {its_cols} of C. Its tile is rows "
-                f"{own_rows} "
-                f"and columns {own_cols}."
-            )
-    for block, (rows, cols) in sorted(right.items()):
-        if block not in mine and mine and (rows.min(), cols.min()) == (down * block[1 - across], wide * block[across]):
-            own_rows, own_cols = (theme.runs(np.unique(numbers).tolist()) for numbers in (rows, cols))
-            return f"Block {_where(block)} stores nothing. Its tile is rows {own_rows} and columns {own_cols} of C."
+        if block not in mine:
+            own = "nothing"
+        elif ((mine[block][0] // down == block[1 - across]) & (mine[block][1] // wide == block[across])).all():
+            continue
+        else:
+            own = _rows_and_columns_of(mine[block])
+        return f"Block {_where(block)} stores {own}; in the solution it stores {_rows_and_columns_of(due)}."
     return ""
+
+
+def _rows_and_columns_of(places: Sequence[np.ndarray]) -> str:
+    """'in rows 0 to 15 and columns 16 to 31'"""
+    rows, cols = (theme.runs(np.unique(numbers).tolist()) for numbers in places)
+    return f"in rows {rows} and columns {cols} of C"
 
 
 def _stores(facts: Facts, kernel: Any) -> Iterator[tuple[Index, tuple[np.ndarray, ...]]]:
@@ -1172,7 +1110,7 @@ def _stores(facts: Facts, kernel: Any) -> Iterator[tuple[Index, tuple[np.ndarray
 
 def stored_twice(facts: Facts) -> str:
     """Elements that no thread stores, and those that are stored several times: in each tile, where tiles are alike."""
-    if facts.failure.output is None:
+    if facts.failure.output is None or "atomic" in facts.text:  # what is changed by an atomic function is no store
         return ""
     stores = trial.stores(facts.examination.kernel, facts.problem, facts.failure.case)  # type: ignore[arg-type]
     due = ~trial.same(facts.failure.expected, facts.setup.output)  # what keeps its old value need not be stored
@@ -1184,7 +1122,8 @@ def stored_twice(facts: Facts) -> str:
     tiles = _tiles(stores, facts.problem.tile) if due.all() and due.ndim > 1 else None
     if tiles is not None and (tiles == tiles[:1]).all():
         sets = [_rows_and_columns(chosen) for chosen in (tiles[0] == 0, tiles[0] > 1)]
-        more = f", and threads store {sets[1]} several times" if sets[1] else ""
+        verb = "is" if sets[1].startswith(("row ", "column ")) else "are"
+        more = f", and {sets[1]} {verb} stored several times" if sets[1] else ""
         if not stores.any():
             return ""
         if sets[0]:
@@ -1193,7 +1132,7 @@ def stored_twice(facts: Facts) -> str:
     if not len(several):
         return ""
     first, other = (f"{name}[{', '.join(map(str, elements[0].tolist()[-due.ndim :]))}]" for elements in (none, several))
-    return f"No thread stores {first}, and threads store {other} several times."
+    return f"No thread stores {first}, and {other} is stored several times."
 
 
 def _tiles(stores: np.ndarray, tile: tuple[int, int]) -> np.ndarray | None:
@@ -1220,10 +1159,8 @@ def _rows_and_columns(chosen: np.ndarray) -> str:
 # What the text and the indices of the thread that went wrong prove comes before what numbers say.
 BY_TEXT: tuple[Detector, ...] = (
     another_head, without_braces, endless.explained, convergence.explained, waits_for_a_warp,
-    axis_without_threads,
-    two_axes, never_entered, asks_less_of_a_scalar, one_element_by_one, same_in_every_block, of_another_block_size,
-    not_the_launched_tile, leaves_its_row, leaves_the_room, one_buffer_read,
-    not_sent_home, asked_too_late, one_for_all,
+    axis_without_threads, never_entered, asks_less_of_a_scalar, same_in_every_block, of_another_block_size,
+    not_the_launched_tile, leaves_its_row, leaves_the_room, one_buffer_read, not_sent_home, asked_too_late, one_for_all,
 )  # fmt: skip
 DETECTORS: tuple[Detector, ...] = (
     *BY_TEXT, leaves_the_matrix, not_a_multiple, reads_old, sent_home, wrong_products, overall.other_formula,
