@@ -64,7 +64,7 @@ SIZED = "kernel.cu:3: error: expression must have a constant value\n    3 |     
             "extern __shared__ float s[];",
             "no size behind it: extern __shared__ float As[];",
         ),
-        ("const int T = blockDim.x;", "__shared__ float s[16];", "Make T a number: #define T …"),
+        ("const int T = blockDim.x;", "__shared__ float s[16];", "must be known when the kernel is compiled"),
         ("int T = 16;", "__shared__ float s[16];", ""),
     ],
 )
@@ -154,3 +154,40 @@ def test_what_a_kernel_declares_says_nothing_of_a_structure():
         "}",
     )
     assert said(2, "M", *lines) == ""
+
+
+@pytest.mark.parametrize(
+    ("error", "source"),
+    [
+        ('1: error: identifier "m" is undefined', '__global__ void f() { g("if (x): }"); }'),
+        ('2: error: identifier "m" is undefined', "#define N 8;\n"),
+        ('3: error: identifier "m" is undefined', "int a = b // of a row;\n  + c;\nint d = m;"),
+        ('2: error: identifier "index1" is undefined', "__global__ void f() {\ny[index1] = x[index2];\n}"),
+        ('2: error: identifier "range" is undefined', "__global__ void f() {\ng(range / 2);\n}"),
+        ('1: error: no suitable conversion function from "dim3" to "int" exists', "g(b);\nauto t = threadIdx;"),
+        ('1: error: function "atomicAdd" matches\nargument types are: (float [4][4], float)', "f();"),
+        ('2: error: "v" has already been declared', "__global__ void g(float *v);\n__global__ void f(float *y) {"),
+        ('1: error: initialization with "{...}" expected for aggregate', "float sum[] = 0.0f;"),
+        ('1: error: "mma_sync" matches\nargument types are: (accumulator, matrix_a, matrix_b, accumulator)', "f();"),
+        ('1: error: no operator "*" matches\noperand types are: S * float', "s * 2.0f; float4 v;"),
+        (
+            "1: error: expression must have integral type\n    1 | x = s % 2;\n      |     ^",
+            "x = s % 2;\nfloat s = 1;",
+        ),
+        (
+            "1: error: expression must be a modifiable lvalue\n    1 | a + 1 = 3;\n      | ^",
+            "a + 1 = 3;\nconst int a = 1;",
+        ),
+        ("2: error: return value type does not match", "__global__ void f() {\ng([](int i) -> void { return i; });"),
+    ],
+)  # fmt: skip
+def test_nothing_is_said_of_an_error_that_has_another_cause(error, source):
+    assert compiler_errors.explanation(f"kernel.cu:{error}", source) == ""
+
+
+def test_an_address_is_declared_with_the_types_that_it_has():
+    message = 'kernel.cu:2: error: a value of type "{}" cannot be used to initialize an entity of type "{}"'
+    head = "__global__ void f(const float *A) {\n"
+    element = compiler_errors.explanation(message.format("float", "float *"), f"{head}float *p = A[0];")
+    pointer = compiler_errors.explanation(message.format("const float *", "float"), f"{head}float p = A;")
+    assert element.endswith("const float *p = &A[0];") and pointer.endswith("const float *p = A;")

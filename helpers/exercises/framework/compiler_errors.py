@@ -26,18 +26,29 @@ def explanation(message: str, source: str, solution: str = "") -> str:
     """
     if sentence := _comment_in_formula(message, source):
         return sentence
-    for sentence in (slip(source) for slip in (_define_with_semicolon, _colon, _if_behind_value)):
+    for sentence in (slip(message, source) for slip in (_define_with_semicolon, _colon, _if_behind_value)):
         if sentence:
             return sentence
-    if "modifiable lvalue" in message and (sentence := text_slips.explanation(source) or _constant(message, source)):
-        return sentence
-    if sentence := _given_declared(source) or _sized_at_launch(message, source, solution):
+    for error in message.split("\n\n"):
+        if "modifiable lvalue" in error and (sentence := _assigned(error, source) or _constant(error, source)):
+            return sentence
+    if sentence := _given_declared(message, source) or _sized_at_launch(message, source, solution):
         return sentence
     for error in message.split("\n\n"):  # the first one is often the cause of the others
         for pattern, explain in _COMPILER:
             if (match := re.search(pattern, error)) and (sentence := explain(match, source)):
                 return sentence
     return ""
+
+
+def _code(source: str) -> str:
+    """A source without its comments, and with spaces in its strings."""
+    return text_slips.without_strings(text_slips.without_comments(source))
+
+
+def _error_lines(message: str) -> list[int]:
+    """The lines in which the compiler finds errors."""
+    return [int(line) for line in re.findall(r":(\d+): error: ", message)]
 
 
 # --- names and the part of the text in which they hold
@@ -116,19 +127,19 @@ def _use(message: str, text: str, name: str) -> int:
 def _unknown_name(match: re.Match[str], source: str) -> str:
     """Why a name is not known where it is used: its loop is over, it is declared below, it ended with its braces, or
     it is another name."""
-    name, text = match[1], text_slips.without_comments(source)
+    name, text = match[1], _code(source)
     use = _use(match.string, text, name)
     if re.match(rf"{name}\s*=(?!=)", text[use:]) and re.search(r"[;{}(]\s*$", text[:use]):
         return ""  # its type is missing, which the message says
     return (
-        _without_operator(text, name)
+        _without_operator(text, name, use)
         or _outside_of_kernel(text, use)
-        or _OF_PYTHON.get(name, "")
+        or _of_python(text, name, use)
         or _of_two_counters(text, name, use)
         or _of_a_loop(text, name, use)
         or _of_a_declaration(text, name, use)
         or _of_another_counter(text, name, use)
-        or _other_spelling(text, name)
+        or _other_spelling(text, name, use)
         or _of_formulas(text, name)
         or _of_another_kernel(text, name, use)
     )  # fmt: skip
@@ -172,7 +183,7 @@ def _of_a_loop(text: str, name: str, use: int) -> str:
         for match in re.finditer(
             rf"\bfor\s*\(\s*(?:const\s+|unsigned\s+)*(?:int|size_t|unsigned|auto)\s+{name}\b", text
         )
-        if match.start() < use
+        if match.start() < use < _braces_around(text, match.start())[1]
     ]
     if not loops:
         return ""
@@ -213,7 +224,7 @@ def _of_a_declaration(text: str, name: str, use: int) -> str:
     above = [part for part in declared if part.position < use]
     if declared and not above:
         line = line_of(text, declared[0].position)
-        return f"{name} is declared in line {line} alone, inside of other braces, and is known there only."
+        return f"{name} is declared in line {line}, inside of other braces, and is not known outside of them."
     if not above or any(part.scope[0] < use < part.scope[1] for part in above):
         return ""
     last = above[-1]
@@ -259,8 +270,8 @@ def _of_another_counter(text: str, name: str, use: int) -> str:
         if here and len(name) <= MOST_LETTERS and not re.search(rf"\b{head[1]}\b", body):
             line = line_of(text, head.start())
             return (
-                f"The loop in line {line} counts by {head[1]}, and what it repeats has {name}, which is declared "
-                "nowhere: call both the same."
+                f"The loop in line {line} counts by {head[1]}, and what it repeats has {name}, which is not known "
+                "there."
             )
     return ""
 
@@ -272,9 +283,17 @@ _OF_PYTHON = {
 }  # fmt: skip
 
 
-def _without_operator(text: str, name: str) -> str:
+def _of_python(text: str, name: str, use: int) -> str:
+    """What C++ has in place of a name of Python's."""
+    called = re.match(r"\s*\(", text[use + len(name) :])
+    return _OF_PYTHON.get(name, "") if called or name in ("True", "False") else ""
+
+
+def _without_operator(text: str, name: str, use: int) -> str:
     """That a name is two names of the text, a number and an array, with nothing between them: cA[index]."""
-    numbers = re.findall(r"\b(?:float|int|double)\s+(\w+)\s*[,)=;]", text)
+    if not re.match(r"\s*\[", text[use + len(name) :]):
+        return ""
+    numbers = re.findall(r"\b(?:float|double)\s+(\w+)\s*[,)=;]", text)
     arrays = re.findall(r"\bfloat\s*\*\s*(?:__restrict__\s*)?(\w+)\s*[,)]", text)
     for number in numbers:
         array = name.removeprefix(number)
@@ -316,7 +335,7 @@ def _of_another_kernel(text: str, name: str, use: int) -> str:
         other[1]
         for match in _TYPE.finditer(body)
         for part in integers.parts(body[match.end() :].partition(";")[0])
-        if (other := re.match(r"[\s*]*(\w+)", part))  # not a variable that is called half
+        if (other := re.match(r"[\s*]*(?!(?:int|long|char)\b)(\w+)", part))  # unsigned int i; a variable called half
     ]
     names = list(dict.fromkeys(has))
     if name in names:
@@ -325,7 +344,7 @@ def _of_another_kernel(text: str, name: str, use: int) -> str:
         if not lines:
             return ""
         of = f"loop in line {lines[0]}" if len(lines) == 1 else f"loops in lines {theme.runs(lines)}"
-        return f"{name} is the variable of the {of}, and is known there alone."
+        return f"{name} is the variable of the {of}, and is not known outside of {'it' if len(lines) == 1 else 'them'}."
     if (
         "__global__" not in text
         or not names
@@ -336,14 +355,23 @@ def _of_another_kernel(text: str, name: str, use: int) -> str:
     return f"Nothing in this kernel is called {name}; it declares {declares}."
 
 
-def _other_spelling(text: str, name: str) -> str:
-    """A name of the text, or of CUDA, that is spelled much like one that is not known."""
+def _other_spelling(text: str, name: str, use: int) -> str:
+    """A name of the text, or of CUDA, that is spelled much like one that is not known, and is known where that is."""
     if len(name) == 1:
         return ""  # every letter is another name
     names = {*BUILT_IN, *re.findall(r"\b[A-Za-z_]\w*\b", text)} - {name}
     near = difflib.get_close_matches(name, sorted(names), n=1, cutoff=0.8)
     same = [word for word in sorted(names) if word.lower() == name.lower()]
-    return f"Did you mean {(same or near)[0]}?" if same or near else ""
+    if not same and not near:
+        return ""
+    word = (same or near)[0]
+    declared = list(_declarations(text, word))
+    if declared:
+        known = any(part.position < use and part.scope[0] < use < part.scope[1] for part in declared)
+    else:
+        known = word in BUILT_IN or bool(_TYPE.fullmatch(word) or text_slips.types(text, word))
+        known = known or re.search(rf"#define[ \t]+{word}\b", text) is not None
+    return f"Did you mean {word}?" if known else ""
 
 
 # --- what cannot be changed, and what cannot count
@@ -358,27 +386,39 @@ def _pointed_at(message: str) -> tuple[int, str, int] | None:
     return (int(pointed[1]), pointed[2], len(pointed[3])) if pointed else None
 
 
+def _assigned(message: str, source: str) -> str:
+    """What text_slips says of the line in which something is changed that cannot be."""
+    sentence, lines = text_slips.explanation(source), _error_lines(message)
+    return sentence if lines and sentence.startswith(f"Line {lines[0]} has ") else ""
+
+
+_CHANGE = r"\s*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)"
+
+
 def _constant(message: str, source: str) -> str:
     """That a kernel changes what it has declared const, or stores into an array that it may only read."""
-    pointed, text = _pointed_at(message), text_slips.without_comments(source)
-    name = re.match(r"[A-Za-z_]\w*", pointed[1][pointed[2] :]) if pointed else None
-    if name is None:
+    pointed, text = _pointed_at(message), _code(source)
+    changed = re.match(r"([A-Za-z_]\w*)(\s*\[.*?\])?", pointed[1][pointed[2] :]) if pointed else None
+    if pointed is None or changed is None:
         return ""
-    word = name[0]
-    if given := re.search(rf"\bconst\s+\w+\s*\*\s*(?:__restrict__\s+)?{word}\b", text):
+    number, line, column = pointed
+    word = changed[1]
+    given = re.search(rf"\bconst\s+\w+\s*\*\s*(?:__restrict__\s+)?{word}\b", text_slips.last_kernel(text)[0])
+    if given and changed[2]:
         results = text_slips.results(text)
-        into = f" The result goes into {results[-1]}." if results else ""
+        into = f" The result goes into {results[0]}." if len(results) == 1 else ""
         return f"{word} is a {' '.join(given[0].split())}: the kernel may read it, and not store into it.{into}"
     declared = re.search(rf"\bconst\s+(?:unsigned\s+)?\w+\s+(?:\w+\s*=[^;,]*,\s*)*{word}\s*=", text)
-    if declared is None:
+    if declared is None or not (
+        re.match(_CHANGE, line[column + len(word) :]) or re.search(r"(?:\+\+|--)\s*$", line[:column])
+    ):
         return ""
-    begin = sum(len(line) + 1 for line in text.split("\n")[: pointed[0] - 1])  # type: ignore[index]
-    if counters := _of_two_counters(text, word, begin + pointed[2]):  # type: ignore[index]
+    begin = sum(len(part) + 1 for part in text.split("\n")[: number - 1])
+    if counters := _of_two_counters(text, word, begin + column):
         return counters
-    loop = re.search(rf"\bfor\s*\(\s*{word}\s*=", pointed[1])  # type: ignore[index]
     advice = (
-        "A loop needs a variable of its own, for (int …), and a thread that has one element needs no loop."
-        if loop
+        "A loop needs a variable of its own, for (int …)."
+        if re.search(rf"\bfor\s*\(\s*{word}\s*=", line)
         else f"Leave const out in line {line_of(text, declared.start())} if it is to change."
     )
     return f"{word} is const (line {line_of(text, declared.start())}): it keeps its first value. {advice}"
@@ -386,40 +426,38 @@ def _constant(message: str, source: str) -> str:
 
 def _no_integer(match: re.Match[str], source: str) -> str:
     """That an index is made with a variable of type float."""
-    pointed, text = _pointed_at(match.string), text_slips.without_comments(source)
-    if pointed is None:
+    pointed, text = _pointed_at(match.string), _code(source)
+    begin = pointed[1].rfind("[", 0, pointed[2] + 1) + 1 if pointed else 0
+    if pointed is None or not begin or "]" in pointed[1][begin : pointed[2]]:
         return ""
-    _, line, column = pointed
-    begin = line.rfind("[", 0, column + 1) + 1
-    index = integers.bracketed(line[begin:], "[]")[0] if begin else line[column:]
-    index = re.sub(r"\w+\s*\[[^][]*\]", "", index)
+    index = integers.bracketed(pointed[1][begin:], "[]")[0]
+    index = re.sub(r"\w+\s*\[[^][]*\]|\w+\s*\([^()]*\)|\(\s*int\s*\)\s*\w+", "", index)  # and what is made an int
     for name in re.findall(r"(?<![\w.])[A-Za-z_]\w*\b(?!\s*\()", index):
         declared = re.search(rf"\b(float|double)\s+{name}\s*([=;,)])", text)
-        if declared:
-            advice = f": declare int {name}." if declared[2] in "=;" else "."  # a parameter's type is the exercise's
-            return (
-                f"{name} is a {declared[1]} (line {line_of(text, declared.start())}), and an index is a whole number"
-                f"{advice}"
-            )
+        if declared and text_slips.types(text, name) == {declared[1]}:
+            line = line_of(text, declared.start())
+            return f"{name} is a {declared[1]} (line {line}), and an index is a whole number."
     return ""
 
 
 # --- what is a triple, what returns nothing, what has its size at the launch
 
 
-def _without_component(_: re.Match[str], source: str) -> str:
+def _without_component(match: re.Match[str], source: str) -> str:
     """threadIdx, blockIdx, blockDim or gridDim where one of its three numbers is needed."""
-    text = text_slips.without_comments(source)
-    match = re.search(r"\b(threadIdx|blockIdx|blockDim|gridDim)\b(?!\s*\.)", text)
-    if match is None:
+    text, lines = _code(source), _error_lines(match.string)
+    begin = sum(len(line) + 1 for line in text.split("\n")[: lines[0] - 1]) if lines else len(text)
+    line = text[begin:].partition("\n")[0]
+    alone = re.search(r"\b(threadIdx|blockIdx|blockDim|gridDim)\b(?!\s*\.)", line)
+    if alone is None:
         return ""
-    begin = max(text.rfind(part, 0, match.start()) for part in ";{},") + 1
+    begin = max(text.rfind(part, 0, begin + alone.start()) for part in ";{},") + 1
     part = re.split("[;,]", text[begin:])[0]  # of a list of declarations the one
     axes = set(re.findall(r"\b(?:threadIdx|blockIdx|blockDim|gridDim)\.([xyz])", part))
-    single = f"{match[1]}.{axes.pop()}" if len(axes) == 1 else f"{match[1]}.x, .y or .z"
+    single = f"{alone[1]}.{axes.pop()}" if len(axes) == 1 else f"{alone[1]}.x, .y or .z"
     return (
-        f"Line {line_of(text, match.start())} has {match[1]} alone, and that is three numbers, one along each axis. "
-        f"Here one is needed: {single}."
+        f"Line {lines[0]} has {alone[1]} alone, and that is three numbers, one along each axis. Here one is needed: "
+        f"{single}."
     )
 
 
@@ -428,11 +466,11 @@ def _returns_a_value(match: re.Match[str], source: str) -> str:
     text = text_slips.without_comments(source)
     said = re.search(r":(\d+): error: return value type does not match", match.string)
     at = sum(len(line) + 1 for line in text.split("\n")[: int(said[1])]) if said else len(text)
-    functions = re.findall(r"__(?:global|device)__", text[:at])
-    if not functions or functions[-1] != "__global__":
-        return ""
+    kernel = text[max(text.rfind("__global__", 0, at), 0) : at]
+    if "__global__" not in kernel or re.search(r"\b__device__|\]\s*\([^()]*\)|\bvoid\b", kernel.partition("{")[2]):
+        return ""  # another function, or a lambda
     results = text_slips.results(text[:at])
-    into = f" into {results[-1]}: {results[-1]}[…] = …;" if results else "."
+    into = f" into {results[0]}: {results[0]}[…] = …;" if len(results) == 1 else "."
     return f"A kernel returns nothing, it is void. Each thread stores its result{into}"
 
 
@@ -482,7 +520,7 @@ def _sized_at_launch(message: str, source: str, solution: str) -> str:
         if late and "constant value" in message:
             return (
                 f"{late[0]} is known at the launch alone, and the size of {name} must be known when the kernel is "
-                f"compiled. Make {late[0]} a number: #define {late[0]} …, or constexpr int {late[0]} = …;"
+                "compiled: as a number, by #define, or as a constexpr int."
             )
     return ""
 
@@ -490,21 +528,28 @@ def _sized_at_launch(message: str, source: str, solution: str) -> str:
 # --- what else the compiler's words leave open
 
 
-def _define_with_semicolon(source: str) -> str:
-    match = re.search(r"(?m)^\s*#define\s+(\w+)\s+[^\n/]*;\s*(?://.*)?$", source)
-    if match is None:
-        return ""
-    line = source.count("\n", 0, match.start() + len(match[0]) - len(match[0].lstrip())) + 1
-    return (
-        f"No ; after #define: line {line} puts everything that follows {match[1]}, with its ;, in place of each "
-        f"{match[1]} below."
-    )
+def _define_with_semicolon(message: str, source: str) -> str:
+    """A ; behind a number that a macro stands for, which the compiler meets where it is used."""
+    lines = source.split("\n")
+    for match in re.finditer(r"(?m)^[ \t]*#define[ \t]+(\w+)[ \t]+[\w.()+*/ -]+;[ \t]*(?://.*)?$", source):
+        used = any(re.search(rf"\b{match[1]}\b", lines[line - 1]) for line in _error_lines(message))
+        if used and not re.search(r"\w\s*\(|\+\+|--", match[0].partition(match[1])[2]):
+            return (
+                f"No ; after #define: line {line_of(source, match.start())} puts everything that follows {match[1]}, "
+                f"with its ;, in place of each {match[1]} below."
+            )
+    return ""
 
 
 def _comment_in_formula(message: str, source: str) -> str:
     """A // for a division; what the compiler's message says of it already is not said again."""
-    known = "// begins a comment" in message
-    for number, line in enumerate(source.splitlines(), 1):
+    known, lines = "// begins a comment" in message, source.splitlines()
+    for number, line in enumerate(lines, 1):
+        following = next(
+            (n for n, other in enumerate(lines[number:], number + 1) if other.split("//")[0].strip()), number
+        )
+        if not {number, following}.intersection(_error_lines(message)):
+            continue
         code, slashes, rest = line.partition("//")
         if slashes and re.search(r"[\w)\]]\s*$", code) and re.match(r"\s*[\w(][^;]*;[;\s]*$", rest) and "=" in code:
             unread = f"in line {number} is not read."
@@ -514,12 +559,12 @@ def _comment_in_formula(message: str, source: str) -> str:
     return ""
 
 
-def _colon(source: str) -> str:
+def _colon(_: str, source: str) -> str:
     """A colon behind the head of an if or a loop, as in Python."""
-    text = text_slips.without_comments(source)
+    text = _code(source)
     for match in re.finditer(r"\b(if|for|while)\s*(\()|\b(else)\s*(?=:)", text):
         behind = integers.bracketed(text[match.end() :])[1] if match[2] else text[match.end() :]
-        if behind.lstrip(" ").startswith(":"):
+        if re.match(r" *:(?!:)", behind):
             word = match[3] or f"{match[1]} (…)"
             return (
                 f"Line {line_of(text, match.start())} has a colon behind {word}. In C++ there is none: one statement "
@@ -528,9 +573,9 @@ def _colon(source: str) -> str:
     return ""
 
 
-def _if_behind_value(source: str) -> str:
+def _if_behind_value(_: str, source: str) -> str:
     """Python's `a if b else c`."""
-    text = text_slips.without_comments(source)
+    text = _code(source)
     match = re.search(r"=(?!=)\s*([^;={}\n]*[\w)\]])\s+if\b([^;{}\n]*?)\belse\b\s*([^;{}\n]*);", text)
     if match is None:
         return ""
@@ -541,32 +586,35 @@ def _if_behind_value(source: str) -> str:
     )
 
 
-def _given_declared(source: str) -> str:
+def _given_declared(message: str, source: str) -> str:
     """An element of an array of the parameters that is declared where it is to be stored: float C[index] = …"""
     text = text_slips.without_comments(source)
     for given in text_slips.results(text):
-        if match := re.search(rf"\bfloat\s+{given}\s*(\[[^;=]*\])\s*=", text):
-            return (
-                f"With its type in front, line {line_of(text, match.start())} declares another {given}. {given} is "
-                f"there already; leave the type out: {given}{match[1]} = …;"
-            )
+        for match in re.finditer(rf"\bfloat\s+{given}\s*(\[[^;=]*\])\s*=", text):
+            line = line_of(text, match.start())
+            if line in _error_lines(message) and match.start() > text.rfind("__global__"):
+                return (
+                    f"With its type in front, line {line} declares another {given}. {given} is there already; leave "
+                    f"the type out: {given}{match[1]} = …;"
+                )
     return ""
 
 
 def _alone(match: re.Match[str], source: str) -> str:
     """The name of an array without an index, where one of its floats is needed, or the number that is called nearly
     so."""
-    text = text_slips.without_comments(source)
-    head, body = text_slips.last_kernel(text)
+    head = text_slips.last_kernel(text_slips.without_comments(source))[0]
     arrays = re.findall(r"\bfloat\s*\*\s*(?:__restrict__\s*)?(\w+)", head)
-    alone = next((name for name in arrays if re.search(rf"(?<![\w.&]){name}\b(?!\s*[\[+=,)])", body)), None)
-    if alone is None:
-        return "" if not arrays else _POINTER_ALONE.format(arrays[0])
+    said = re.search(r":(\d+): error: ", match.string)
+    line = _code(source).split("\n")[int(said[1]) - 1] if said else ""
+    alone = [name for name in arrays if re.search(rf"(?<![\w.&]){name}\b(?!\s*[\[,)])", line)]
+    if not alone:
+        return ""
     numbers = re.findall(r"\b(?:float|int)\s+(\w+)\s*[,)]", head)
-    other = next((name for name in numbers if name != alone and name.lower() == alone.lower()), None)
+    other = next((name for name in numbers if name != alone[0] and name.lower() == alone[0].lower()), None)
     if other is not None:
-        return f"{alone} is an array; the number is called {other}, and C++ tells capital letters from small ones."
-    return _POINTER_ALONE.format(alone)
+        return f"{alone[0]} is an array; the number is called {other}, and C++ tells capital letters from small ones."
+    return _POINTER_ALONE.format(alone[0])
 
 
 _POINTER_ALONE = (
@@ -580,8 +628,9 @@ def _in_round_brackets(_: re.Match[str], source: str) -> str:
     text = text_slips.without_comments(source)
     head, body = text_slips.last_kernel(text)
     for name in re.findall(r"\bfloat\s*\*\s*(?:__restrict__\s*)?(\w+)", head):
-        if called := re.search(rf"(?<![\w.]){name}\s*\(([^()]*)\)", body):
-            return f"{called[0]} calls a function, and {name} is an array: its index stands in square brackets, " + (
+        if called := re.search(rf"(?<![\w.]){name}\s*\(([^(),]*)\)", body):
+            return (
+                f"{called[0]} calls a function, and {name} is an array: its index stands in square brackets, "
                 f"{name}[{called[1].strip()}]."
             )
     return ""
@@ -598,27 +647,39 @@ def _of_source(pattern: str, sentence: str) -> Callable[[re.Match[str], str], st
 
 def _atomic(match: re.Match[str], _: str) -> str:
     """What an atomic function was given in place of an address and a value."""
-    first, _, second = match[2].replace("const ", "").partition(", ")
-    if first.count("*") != 1:
+    first, second = [*match[2].replace("const ", "").split(", "), ""][:2]
+    if "[" not in first and first.count("*") != 1:
         has = "a value" if "*" not in first else "the address of a pointer"
         return (
             f"{match[1]} takes the address of what is changed, and then the value: the first argument is {has}. A "
             "parameter float *total is an address itself; that of one element of it is &total[i]."
         )
     if "*" in second:
-        return f"{match[1]} takes an address and a value, and the second argument is an address: a float of x is x[i]."
+        return (
+            f"{match[1]} takes an address and a value, and the second argument is an address, too: one "
+            "element of an array has an index."
+        )
     return ""
 
 
 def _already_declared(match: re.Match[str], source: str) -> str:
-    """That an array of the kernel's parameters is declared once more."""
-    name = re.search(r'"(\w+)" has already been declared', match.string)
-    if name is None or not re.search(rf"\*\s*(?:__restrict__\s+)?{name[1]}\s*[,)]", source):
+    """That a result, an array of the kernel's parameters, is declared once more."""
+    text, name = text_slips.without_comments(source), match[2]
+    begin = text.rfind("__global__")
+    if name not in text_slips.results(text) or int(match[1]) < line_of(text, max(begin, 0)):
         return ""
     return (
-        f"{name[1]} is an array that the kernel is given, and is declared by that. To store into it, leave the type "
-        f"out and say where: {name[1]}[…] = …;"
+        f"{name} is an array that the kernel is given, and is declared by that. To store into it, leave the type "
+        f"out and say where: {name}[…] = …;"
     )
+
+
+def _order_of_fragments(match: re.Match[str], _: str) -> str:
+    """That the fragments of a call of mma_sync stand in another order."""
+    kinds = re.findall(r"\b(accumulator|matrix_a|matrix_b)\b", match[1])
+    if kinds == ["accumulator", "matrix_a", "matrix_b", "accumulator"]:
+        return ""
+    return "mma_sync takes the sums, the fragment of A, the fragment of B and the sums again, in this order."
 
 
 _FLOAT4_BY_VALUE = _of_source(
@@ -634,37 +695,43 @@ def _said_line(match: re.Match[str], source: str) -> str:
 
 def _pointer_without_star(match: re.Match[str], source: str) -> str:
     """A float that is declared where a pointer is meant."""
-    declared = re.search(r"\bfloat\s+(\w+)\s*=\s*([^;]+);", _said_line(match, source))
-    if declared is None:
+    declared = re.findall(r"\bfloat\s+(\w+)\s*=\s*([^;,]+);", _said_line(match, source))
+    if len(declared) != 1:
         return ""
-    name, first = declared.groups()
+    name, first = declared[0]
     return (
         f"`{first.strip()}` is an address, and line {match[1]} declares {name} as a float. A pointer is declared with "
-        f"a star: float *{name} = {first.strip()};"
+        f"a star: {match[2] or ''}float *{name} = {first.strip()};"
     )
 
 
 def _float_for_pointer(match: re.Match[str], source: str) -> str:
     """An element where its address is meant."""
-    declared = re.search(r"\*\s*(?:const\s+)?(\w+)\s*=\s*(\w+)\s*\[([^;]*)\]\s*;", _said_line(match, source))
-    if declared is None:
+    declared = re.findall(r"\*\s*(?:const\s+)?(\w+)\s*=\s*((\w+)\s*\[[^;,]*\])\s*;", _said_line(match, source))
+    if len(declared) != 1:
         return ""
-    name, array, index = declared.groups()
+    name, element, array = declared[0]
+    given = rf"\bconst\s+float\s*\*\s*(?:__restrict__\s*)?{array}\b"
+    const = "const " if re.search(given, text_slips.without_comments(source)) else ""
     return (
-        f"{array}[{index}] is a float, and {name} in line {match[1]} is a pointer: it takes the address of that float, "
-        f"&{array}[{index}], or {array} + {index}."
+        f"{element} is a float, and {name} in line {match[1]} is a pointer: it takes the address of that float, "
+        f"{const}float *{name} = &{element};"
     )
 
 
 def _array_for_pointer(match: re.Match[str], source: str) -> str:
     """An array that is declared where a pointer to another one is meant."""
-    declared = re.search(r"\b(\w+)\s+(\w+)\s*\[\s*\]\s*=\s*([^;{]+);", _said_line(match, source))
+    declared = re.search(r"\b(\w+)\s+(\w+)\s*\[\s*\]\s*=\s*(([A-Za-z_]\w*)[^;{,]*);", _said_line(match, source))
     if declared is None:
         return ""
-    kind, name, other = declared.groups()
+    kind, name, other, first = declared.groups()
+    text = text_slips.without_comments(source)
+    if re.search(r"[\[(]", other) or not re.search(rf"\b{kind}\s*\*\s*{first}\b|\b{kind}\s+{first}\s*\[", text):
+        return ""
+    const = "const " if re.search(rf"\bconst\s+{kind}\s*\*\s*{first}\b", text) else ""
     return (
         f"{name}[] in line {match[1]} is an array of its own, and cannot be another one's memory. A pointer can: "
-        f"{kind} *{name} = {other.strip()};"
+        f"{const}{kind} *{name} = {other.strip()};"
     )
 
 
@@ -682,25 +749,22 @@ _COMPILER: tuple[tuple[str, Callable[[re.Match[str], str], str]], ...] = (
     (r'identifier "(\w+)" is undefined', _unknown_name),
     (r"\b(?:dim3|uint3)\b", _without_component),
     (r"return value type does not match", _returns_a_value),
-    (r':(\d+): error: a value of type "(?:const )?float \*" cannot be used to initialize an entity of type "float"',
-     _pointer_without_star),
-    (r':(\d+): error: a value of type "(?:const )?float" cannot be used to initialize an entity of type '
+    (r':(\d+): error: a value of type "(const )?float \*" cannot be used to initialize an entity of type '
+     r'"(?:const )?float"', _pointer_without_star),
+    (r':(\d+): error: a value of type "(const )?float" cannot be used to initialize an entity of type '
      r'"(?:const )?float \*"', _float_for_pointer),
     (r':(\d+): error: initialization with "{...}" expected for aggregate', _array_for_pointer),
     (r":(\d+): error: A namespace scope variable without memory space", _extern_alone),
     (r"must have integral", _no_integer),
-    (r'has already been declared', _already_declared),
+    (r':(\d+): error: "(\w+)" has already been declared', _already_declared),
     (r'must have arithmetic|cannot be assigned to an entity of type "(?:const )?float \*"', _alone),
     (r"must have \(pointer-to-\) ?function type", _in_round_brackets),
     (r"a (continue|break) statement may only be used within", _outside_of_loops),
     (r'invalid type conversion|cast to type "float4" is not allowed', _FLOAT4_BY_VALUE),
     (r"no suitable (?:constructor|conversion)[^\n]*float4", _FLOAT4_BY_VALUE),
     (r'function "(atomic\w+)" matches[^\n]*\n\s*argument types are: \((.*)\)', _atomic),
-    (r'"nvcuda::wmma::mma_sync" matches', _of_source(
-        r"mma_sync\s*\(",
-        "mma_sync takes the sums, the fragment of A, the fragment of B and the sums again, in this order.",
-    )),
-    (r'no operator "(?:\+=|\+|\*|-)" matches', _of_source(
+    (r'"nvcuda::wmma::mma_sync" matches[^\n]*\n\s*argument types are: (.*)', _order_of_fragments),
+    (r'no operator "(?:\+=|\+|\*|-)" matches[^\n]*\n\s*operand types are: [^\n]*\bfloat4\b', _of_source(
         "float4",
         "A float4 is four floats, and C++ neither adds nor multiplies them at once: name its parts, v.x, v.y, v.z and "
         "v.w.",

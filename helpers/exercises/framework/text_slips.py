@@ -46,7 +46,7 @@ def found_in(source: str, is_right: Callable[[str], bool] = lambda _: False) -> 
     is_right: whether a changed source is right; only then the change is advised.
     """
     code = without_comments(source)
-    text = _without_strings(code)
+    text = without_strings(code)
     comma = re.search(r"\b(?!auto\b|return\b)\w+\s*\[[^][(){};<>]*,[^][(){};<>]*\]", text)
     if comma is not None:
         return f"Line {_line(text, comma)} has {comma[0]}.\nWhy: {COMMA_IN_INDEX}"
@@ -55,7 +55,7 @@ def found_in(source: str, is_right: Callable[[str], bool] = lambda _: False) -> 
 
 def explanation(source: str) -> str:
     """Of a kernel that fails: what stands in its text and cannot be meant, with its line; "" if there is nothing."""
-    text = _without_strings(without_comments(source))
+    text = without_strings(without_comments(source))
     for pattern, why in _PATTERNS:
         if match := pattern.search(_blank_heads(text) if why == COMPARED else text):
             return f"Line {_line(text, match)} has {' '.join(match[0].split()).rstrip(';')}{why}"
@@ -85,7 +85,7 @@ def _blank(part: re.Match[str]) -> str:
     return "" if part[0].startswith("//") else re.sub(r"[^\n]", " ", part[0])
 
 
-def _without_strings(text: str) -> str:
+def without_strings(text: str) -> str:
     """A text with spaces in its strings: PTX and formats of printf have braces and semicolons of their own."""
     return re.sub(r'"(?:[^"\\\n]|\\.)*"', lambda string: f'"{" " * (len(string[0]) - 2)}"', text)
 
@@ -266,7 +266,7 @@ def _size(text: str, names: integers.Values) -> int | str:
 _KINDS = r"(?:float[24]?|double|int[24]?|uint[24]?|unsigned|long|short|char|bool|size_t|half|__half|auto)"
 
 
-def _types(text: str, name: str) -> set[str]:
+def types(text: str, name: str) -> set[str]:
     """The types with which a text declares a name, wherever it does."""
     name = re.escape(name)
     single = rf"\b(?!return\b|else\b|case\b|goto\b)([A-Za-z_]\w*)\s+{name}\s*[=;,:)\[({{]"
@@ -280,7 +280,7 @@ def _cut_to_int(text: str) -> str:
     statements = _blank_heads(text)
     for declared in re.finditer(r"\bint\s+(\w+)\s*(?:=[^;,]*)?;", statements):
         name = declared[1]
-        if len(re.findall(rf"\bint\s+{name}\b", text)) > 1 or _types(text, name) != {"int"}:
+        if len(re.findall(rf"\bint\s+{name}\b", text)) > 1 or types(text, name) != {"int"}:
             continue
         for added in re.finditer(rf"(?:[;{{}})]\s*|\bint\s+|\belse\s+){name}\s*\+?=(?!=)([^;,]*);", statements):
             outside = re.sub(r"\[[^][]*\]", "[]", added[1])
@@ -301,7 +301,7 @@ def _is_float(text: str, name: str, is_array: bool) -> bool:
     """Whether a name is a float, or an array of floats, wherever it is declared."""
     of_array = rf"\b(?:float|double)\s*(?:\*\s*(?:__restrict__\s*)?|&\s*)?{name}\s*[,)\[]"
     declared = re.search(of_array if is_array else rf"\b(?:float|double)\s+{name}\s*[=;,)]", text)
-    return declared is not None and _types(text, name) <= {"float", "double"}
+    return declared is not None and types(text, name) <= {"float", "double"}
 
 
 def _blank_heads(text: str) -> str:
