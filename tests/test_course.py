@@ -184,7 +184,7 @@ def test_courses_multiplications_are_recorded_and_explored():
 
 SLIPS = [  # typed as learners do: (exercise, what stands in the solution, what is typed, what the screen says)
     ("naive", "threadIdx.x;", "threadIdx.x", "Look at the end of line 4: the ; is missing there."),
-    ("naive", "float sum = 0.0f;", "float sum;", "sum, a variable that is never set."),
+    ("naive", "float sum = 0.0f;", "float sum;", "sum, a variable without a first value."),
     ("naive", "k < K", "k <= K", "read 4 bytes outside the arrays: index 1152 of B"),
     ("naive", "sum += A", "sum = A", "with each k the sum begins anew"),
     (

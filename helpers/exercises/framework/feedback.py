@@ -223,10 +223,10 @@ def _others(shown: Finding, findings: Sequence[Finding]) -> str:
     others = [finding for finding in findings if finding is not shown]
     if not others:
         return ""
-    arrays = sorted({other.array for other in others} - {shown.array})
+    arrays = sorted({other.array for other in others} - {shown.array, ""})
     if arrays and all(other.kind == shown.kind for other in others):
         return f"\n(The same happens to {' and '.join(arrays)}.)"
-    return f"\n({theme.plural(len(others), 'more finding')}.)" if len(others) > 1 else "\n(1 more finding.)"
+    return f"\n({theme.plural(len(others), 'more finding')}.)"
 
 
 def _first_wrong(examination: Examination, failure: Outcome, problem: Problem) -> str:

@@ -182,8 +182,7 @@ PRODUCTS: tuple[Slip, ...] = (
          _some_k(lambda i, k: k < i.K - 1)),
     Slip("first_k_missing", "The first product, k = 0, is missing: the loop over k begins one step too late.",
          _some_k(lambda i, k: k > 0)),
-    Slip("only_last_k", "Only the last product is there: with each k the sum begins anew, by = in place of += or "
-         "because it is set back to 0.",
+    Slip("only_last_k", "Only the last product is there: with each k the sum begins anew.",
          _some_k(lambda i, k: k == i.K - 1)),
     Slip("only_first_k", "Only the first product, k = 0, is there.",
          _some_k(lambda i, k: k == 0)),
@@ -219,8 +218,8 @@ PRODUCTS: tuple[Slip, ...] = (
          "rounded down, and it must be rounded up.", _some_k(lambda i, k: k < i.K // _BK(i) * _BK(i))),
     Slip("last_tile_of_k_missing", "The last tile along k is missing, whole or not: the loop over tiles ends one round "
          "too early.", _some_k(lambda i, k: ~_last_tile_of_k(i, k))),
-    Slip("first_tile_of_k_missing", "The first tile along k is missing: the loop over tiles begins one round too late, "
-         "or the first tile is overwritten before it is multiplied.", _some_k(lambda i, k: k >= _BK(i))),
+    Slip("first_tile_of_k_missing", "The first tile along k is missing: the loop over tiles begins one round too late.",
+         _some_k(lambda i, k: k >= _BK(i))),
     Slip("only_first_tile_of_k", "Only the first tile along k counts: there is no second round.",
          _some_k(lambda i, k: k < _BK(i))),
     Slip("only_last_tile_of_k", "Only the last tile along k counts: the sum starts again from 0 in every round. "
@@ -330,8 +329,8 @@ def _flipped_patch(i: Inputs, value: np.ndarray) -> np.ndarray:
 
 
 STORES: tuple[Slip, ...] = (
-    Slip("stored_by_columns", "C is right if it is read column by column: the store writes C[row + col * M], but C is "
-         "row-major: C[row * N + col].", _column_by_column, row_major=True),
+    Slip("stored_by_columns", "The store writes C[row + col * M], but C is row-major: C[row * N + col].",
+         _column_by_column, row_major=True),
     Slip("nothing_stored", "No thread stores anything.", _only(lambda i, row, col: np.zeros((i.M, i.N), bool))),
     Slip("last_row_unwritten", "The last row of C is not written: compare the row with M, not with M − 1.",
          _only(lambda i, row, col: row < i.M - 1)),
@@ -360,7 +359,7 @@ STORES: tuple[Slip, ...] = (
          _only(lambda i, row, col: row % _needs(i.tiles.TM) == 0)),
     Slip("one_column_of_patch", "Each thread writes only the first column of its patch.",
          _only(lambda i, row, col: col % _needs(i.tiles.TN) == 0)),
-    Slip("patch_flipped", "In each thread's patch rows and columns trade places, in its products or in its store.",
+    Slip("patch_flipped", "In each thread's patch rows and columns trade places.",
          _flipped_patch),
 )  # fmt: skip
 
