@@ -208,7 +208,7 @@ class Limit:
     """One of the two times, which a function gives alone on a GPU whose other speed has no end.
 
     gpu: that GPU.  speed: of it, in 10⁹ a second.  right: what is divided by the speed.  counts: known wrong ones, and
-    why.  missing: said of a function without this time.
+    why.  missing: said of a function without this time.  other_speed: the one without end.
     """
 
     what: str
@@ -217,6 +217,7 @@ class Limit:
     right: Count
     counts: tuple[tuple[str, Count], ...]
     missing: str
+    other_speed: str
 
 
 OPERATIONS = Limit(
@@ -238,6 +239,7 @@ OPERATIONS = Limit(
         ("The matrices need not be square: M · N · K, not N³.", lambda M, N, K: 2 * N**3),
     ),
     NO_OPERATIONS,
+    "bandwidth",
 )
 BYTES = Limit(
     "bytes",
@@ -267,6 +269,7 @@ BYTES = Limit(
         ("Three matrices move, and none has M · N · K floats.", lambda M, N, K: 4 * M * N * K),
     ),
     NO_BYTES,
+    "peak",
 )  # fmt: skip
 PROBED = ((96, 80, 64), (7, 11, 13), (4096, 1, 4096), (1, 5, 3), (2**20, 2**20, 2**20))  # M, N, K
 
@@ -296,6 +299,8 @@ def _probed(function: Callable[..., Any]) -> tuple[str, ...]:
     if units == [None, None]:
         return ()
     wrong, right = (OPERATIONS, BYTES) if units[0] is None else (BYTES, OPERATIONS)
+    if given[0] == given[2 if wrong is OPERATIONS else 3]:
+        return (f"With a {wrong.other_speed} without end the time is the same: take the {wrong.other_speed} from gpu.",)
     return (f"The time of the {wrong.what} is wrong; that of the {right.what} is right.",)
 
 
@@ -304,8 +309,10 @@ def _judged_alone(limit: Limit, times: Sequence[float]) -> tuple[float | None, s
     if not any(times):
         return 1.0, limit.missing
     if all(math.isinf(time) for time in times):
-        other = "bandwidth" if limit is OPERATIONS else "peak"
-        return 1.0, f"With a {other} without end your time has no end, either. An amount divided by a speed is a time."
+        return 1.0, (
+            f"With a {limit.other_speed} without end your time has no end, either. An amount divided by a speed is a "
+            "time."
+        )
     for unit in (1.0, *UNITS):
         for why, count in (("", limit.right), *limit.counts):
             due = [unit * count(*shape) / limit.speed / 1e6 for shape in PROBED]

@@ -54,7 +54,7 @@ def predict_gain() -> Prediction:
     reasons = {
         1: "The arithmetic is the same, but most of the time goes into waiting for memory.",
         2: "That would be a kernel which spends about half of its time on other things than these loads.",
-        7: f"That is the factor by which the sectors fell, {fewer:.1f}. Something else must have fallen by more.",
+        7: f"That is about the factor by which the sectors fell, {fewer:.1f}. Something else must have fallen by more.",
         14: f"Time fell by more than the sectors, which fell by a factor of {fewer:.1f}. The next step explains why.",
     }
     rows = [bars.Bar("x is the row index", before.gflops), bars.Bar("x is the column index", after.gflops)]

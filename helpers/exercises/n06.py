@@ -218,8 +218,8 @@ STRIP = Blank(
         Wrong("too_few_k", "A tile has BK = 8 k, and the loop over k ends after TM = 4 of them."),
         Wrong("no_second_barrier", "A warp that is done loads the next tiles while others still read these: a barrier "
               "belongs at the end of the loop, too."),
-        Wrong("one_row_loaded", "As[a_row][a_k] is filled from row y of A, and it should be row a_row: what a thread "
-              "loads is not what it computes."),
+        Wrong("one_row_loaded", "As[a_row][a_k] is filled from row y of the tile of A, and it should be row a_row: "
+              "what a thread loads is not what it computes."),
         Wrong("stores_apart", "The thread computes four rows that are neighbours, but stores them BK rows apart."),
         Wrong("stores_one", slips.sentence("one_row_of_patch")),
         Wrong("rows_eight_apart", "Right, but the four elements of a thread lie BK rows apart. They should lie one "

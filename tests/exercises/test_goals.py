@@ -3,6 +3,7 @@
 import pytest
 
 from helpers import exercises
+from helpers.exercises.framework import goals
 
 STORE_OF_STRIP = "C[(tile_row + y * TM + i) * N + tile_col + x] = sums[i];"
 STORE_OF_FLAT = "C[row * N + col] = alpha * acc + (beta == 0.0f ? 0.0f : beta * C[row * N + col]);"
@@ -62,3 +63,8 @@ def test_fence_behind_the_count_counts_though_a_reset_follows():
     assert exercise.check(source).passed
     exercise, source = changed("last_block", (f"{COUNTED}        __threadfence();", COUNTED))
     assert "no fence lies between the count and the loads" in exercise.check(source).sentence
+
+
+def test_value_that_misses_its_goal_is_told_from_the_limit():
+    goal = goals.sectors_a_load(2.6)
+    assert goal.stated(2.63) == "2.63 sectors per load request" and goal.stated(2.59) == "2.6 sectors per load request"

@@ -2,6 +2,7 @@
 
 import pytest
 
+from gpusim.devices import DEFAULT
 from helpers.exercises import n01
 from helpers.exercises.framework.functions import answers_of
 
@@ -58,6 +59,11 @@ def test_the_ridge_is_crossed_between_83_and_84():
         ),
         ([("/ gpu.mem", "* gpu.mem")], ["With a bandwidth without end your time has no end"]),
         ([("gpu.peak_fp32_gflops", "66900"), ("gpu.memory_gb_per_s", "4800")], [n01.ONE_GPU]),
+        ([("gpu.peak_fp32_gflops", repr(DEFAULT.peak_fp32_gflops))], ["With a peak without end the time is the same"]),
+        (
+            [("gpu.memory_gb_per_s", repr(DEFAULT.memory_gb_per_s))],
+            ["With a bandwidth without end the time is the same"],
+        ),
         ([(" / gpu.peak_fp32_gflops", ""), (" / gpu.memory_gb_per_s", "")], ["The time is the same for every GPU"]),
         (
             [("M * K + K * N + M * N", "K * N + 2 * M * N")],
@@ -77,4 +83,4 @@ def test_a_body_without_return_is_no_empty_one():
         max(2 * M * N * K / gpu.peak_fp32_gflops / 1e6, 0)
 
     verdict = n01.LEAST_TIME.check(least_ms)
-    assert verdict.passed is False and "the return with it is missing" in verdict.sentence
+    assert verdict.passed is False and "end it with return and the answer" in verdict.sentence

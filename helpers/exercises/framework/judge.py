@@ -80,16 +80,19 @@ class Goal:
         return value >= self.limit if self.at_least else value <= self.limit
 
     def stated(self, value: float) -> str:
-        """'2.5 sectors per load request'"""
-        return f"{self._number(value)} {self.what}"
+        """'2.5 sectors per load request', with as many digits as tell a value that will not do from the limit."""
+        digits = self.digits
+        while not self.reached(value) and self._number(value, digits) == self._number(self.limit, digits):
+            digits += 1
+        return f"{self._number(value, digits)} {self.what}"
 
     @property
     def wanted(self) -> str:
         """'at most 2.6'"""
-        return f"at {'least' if self.at_least else 'most'} {self._number(self.limit)}"
+        return f"at {'least' if self.at_least else 'most'} {self._number(self.limit, self.digits)}"
 
-    def _number(self, value: float) -> str:
-        return f"{100 * value:.{self.digits}f} %" if self.percent else theme.thousands(value, self.digits)
+    def _number(self, value: float, digits: int) -> str:
+        return f"{100 * value:.{digits}f} %" if self.percent else theme.thousands(value, digits)
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,8 +38,8 @@ W_SLIPS = {
                      lambda i: _linear(i) % 32),
     "y_first": MapSlip("Threads are counted along x first, then along y; here y comes first.",
                        lambda i: (_thread(i)[1] + i.block[1] * _thread(i)[0]) // 32),
-    "rows_of_block_y": MapSlip("A step in y skips a row of the block, which is blockDim.x threads; blockDim.y is the "
-                               "number of rows.",
+    "rows_of_block_y": MapSlip("A step in y skips blockDim.y threads, and that is the number of rows: a row of the "
+                               "block has blockDim.x threads.",
                                lambda i: (_thread(i)[0] + i.block[1] * _thread(i)[1]) // 32),
     "rounded_up": MapSlip("This counts rounded up; the first warp has the number 0.",
                           lambda i: (_linear(i) + 31) // 32),
@@ -53,18 +53,19 @@ W_SLIPS = {
     "fraction": MapSlip("A warp's number is a whole number, and 32.0f makes a fraction of it: divide by 32, which "
                         "rounds down.",
                         lambda i: _linear(i) / 32),
-    "fixed_width": MapSlip("A row of the block has blockDim.x threads. A number in its place is right for one width "
-                           "only.",
+    "fixed_width": MapSlip("A step in y skips 16 threads: a row of the block has blockDim.x, and 16 is right for one "
+                           "width only.",
                            lambda i: (_thread(i)[0] + 16 * _thread(i)[1]) // 32),
-    "warp_for_row": MapSlip("A step in y skips a row of the block, blockDim.x threads; a warp is 32 threads, which "
-                            "may be more or less than a row.",
+    "warp_for_row": MapSlip("A step in y skips 32 threads, a warp: a row of the block has blockDim.x threads, which "
+                            "may be more or fewer.",
                             lambda i: (_thread(i)[0] + 32 * _thread(i)[1]) // 32),
-    "grid_for_block": MapSlip("A step in y skips a row of the block, blockDim.x threads; gridDim.x is the number of "
-                              "blocks along x.",
+    "grid_for_block": MapSlip("A step in y skips gridDim.x threads, and that is the number of blocks along x: a row "
+                              "of the block has blockDim.x threads.",
                               lambda i: (_thread(i)[0] + i.grid[0] * _thread(i)[1]) // 32),
-    "width_of_W": MapSlip("A step in y skips a row of the block, blockDim.x threads; N is the width of W.",
+    "width_of_W": MapSlip("A step in y skips N threads, the width of W: a row of the block has blockDim.x "
+                          "threads.",
                           lambda i: (_thread(i)[0] + i.case.sizes["N"] * _thread(i)[1]) // 32),
-    "block_for_row": MapSlip("A step in y skips a row of the block, blockDim.x threads, not the whole block.",
+    "block_for_row": MapSlip("A step in y skips as many threads as the block has: a row of it has blockDim.x.",
                              lambda i: (_thread(i)[0] + i.block[0] * i.block[1] * _thread(i)[1]) // 32),
     "x_and_y_added": MapSlip("x and y are added as they are, but a step in y skips a whole row of the block: "
                              "blockDim.x threads.",
