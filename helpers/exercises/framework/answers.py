@@ -79,7 +79,7 @@ def check_number(
     """
     if answer is None:
         return Verdict(None, "Not answered yet: put your number in place of None and run the cell again.")
-    if isinstance(answer, bool) or not isinstance(answer, numbers.Real) or not math.isfinite(answer):
+    if isinstance(answer, bool) or not isinstance(answer, numbers.Real) or math.isnan(answer):
         return Verdict(False, f"{answer!r} is not a number; try a whole number such as 3.")
     number = theme.thousands(answer) if float(answer).is_integer() else f"{answer:g}"
     given = f"{number} {unit.removesuffix('s') if answer == 1 else unit}".strip()
@@ -88,6 +88,6 @@ def check_number(
     for slip in slips:
         if math.isclose(answer, slip.answer, rel_tol=tolerance):
             return Verdict(False, f"{given}: not yet. {slip.because}")
-    if expected in (math.floor(answer), math.ceil(answer)):
+    if math.isfinite(answer) and expected in (math.floor(answer), math.ceil(answer)):
         return Verdict(False, f"{given}: not yet. A whole number is asked for: is it the one below, or the one above?")
     return Verdict(False, f"{given}: not yet, it is {'less' if answer > expected else 'more'} than that.")
