@@ -150,10 +150,7 @@ OWN_ELEMENTS = (
     "You name what the lane will receive. A lane names a whole row of 16 bytes, whichever lane receives it, and the "
     "instruction hands its elements to the lanes."
 )
-LEAVES_THE_ROW = (
-    "A row has four chunks, and this exclusive or goes up to 7: the places behind 3 are in the next row. Two bits of "
-    "the row must be enough."
-)
+LEAVES_THE_ROW = "A row has four chunks, and a place behind 3 is in the next row. Two bits of the row must be enough."
 TWO_ROWS = "Two rows fill all 32 banks: a row and the one two further need different orders."
 BY_HAND = (
     "Right, but every lane loads its own pairs, four loads of a warp where one ldmatrix does. Name rows to "

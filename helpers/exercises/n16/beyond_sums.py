@@ -67,7 +67,7 @@ PREFIX = Blank(
                 "        if (i < n) y[i] = sum;\n"))),
         Wrong("exclusive", "y[i] lacks x[i] itself: that is an exclusive scan, which is another task.",
               (("y[i] = sum", "y[i] = sum - x[i]"),)),
-        Wrong("no_edge", "The last round may have threads beyond n, and they store behind the end of y.",
+        Wrong("no_edge", "Where n is no multiple of the block, a thread stores behind the end of y.",
               (("if (i < n) y[i]", "y[i]"),)),
     ),
 )  # fmt: skip

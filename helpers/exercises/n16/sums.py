@@ -12,7 +12,7 @@ from helpers.exercises.framework.problems import Case
 from helpers.exercises.n16 import pictures
 from helpers.exercises.n16.arrays import OverArray, block_sums, of_lengths, the_sum, twice_the_sum
 
-BEYOND = "Where n is no multiple of the block, threads read past the end of x. The last element has the index n - 1."
+BEYOND = "Where n is no multiple of the block, a thread reads past the end of x. The last element has the index n - 1."
 
 ONE_ATOMIC = Blank(
     **texts.of("16", "one_atomic"),
@@ -39,7 +39,7 @@ ONE_ATOMIC = Blank(
         Wrong("the_index", "You add the index, not the element at this index.", (("x[i])", "i)"),)),
         Wrong("first_threads", "Only the first thread of each block adds its element.",
               (("if (i < n)", "if (threadIdx.x == 0)"),)),
-        Wrong("each_its_own", "Each thread adds to an element of its own, and total has only one.",
+        Wrong("each_its_own", "total has only one element, and a thread adds behind it.",
               (("atomicAdd(total,", "atomicAdd(total + i,"),)),
     ),
 )  # fmt: skip
@@ -70,7 +70,7 @@ BLOCK_TREE = Blank(
               "has not stored yet.", (("+ half];\n        __syncthreads();\n", "+ half];\n"),)),
         Wrong("no_identity", "Beyond n a thread stores nothing, and the others add what happens to be in s: it must "
               "store 0, which changes no sum.", (("s[t] = i < n ? x[i] : 0.0f;", "if (i < n) s[t] = x[i];"),)),
-        Wrong("no_guard", "Where n is no multiple of the block, the last threads read past the end of x.",
+        Wrong("no_guard", "Where n is no multiple of the block, a thread reads past the end of x.",
               (("i < n ? x[i] : 0.0f", "x[i]"),)),
         Wrong("returns", "Threads beyond n return, and then they store no 0 in s, which the others read.",
               (("s[t] = i < n ? x[i] : 0.0f;", "if (i >= n) return;\n    s[t] = x[i];"),)),
@@ -80,8 +80,8 @@ BLOCK_TREE = Blank(
               (("THREADS / 2", "THREADS"),)),
         Wrong("quarter", "The loop begins with a quarter of the block: the upper half of s is never added.",
               (("THREADS / 2", "THREADS / 4"),)),
-        Wrong("all_add", "The upper half adds, too: it reads behind the end of s, and changes floats that the lower "
-              "half reads. Only threads with t < half add.", (("if (t < half) ", ""),)),
+        Wrong("all_add", "A thread of the upper half adds, too, and reads behind the end of s: only threads with t "
+              "< half add.", (("if (t < half) ", ""),)),
         Wrong("replaced", "Each step replaces the partial sum (=) instead of adding to it (+=).",
               (("s[t] += s[t + half]", "s[t] = s[t + half]"),)),
         Wrong("neighbours", "Each step adds the right neighbour, and the float to add lies half further.",
@@ -107,7 +107,8 @@ WARP_TREE = Blank(
               "bring 0.", (("float v = i < n ? x[i] : 0.0f;", "if (i >= n) return;\n    float v = x[i];"),)),
         Wrong("in_a_branch", "Only lanes with an element come to the shuffle, and the mask names all 32.",
               (("v += __shfl_down", "if (i < n) v += __shfl_down"),)),
-        Wrong("no_guard", "Lanes beyond n read past the end of x.", (("i < n ? x[i] : 0.0f", "x[i]"),)),
+        Wrong("no_guard", "A lane beyond the last element reads past the end of x.",
+              (("i < n ? x[i] : 0.0f", "x[i]"),)),
         Wrong("identity_one", "A lane without an element brings 1, which changes the sum: it must be 0.",
               (("x[i] : 0.0f", "x[i] : 1.0f"),)),
         Wrong("starts_at_eight", "The lanes from 16 on are never added: the first offset is 16.",
@@ -152,8 +153,8 @@ TWO_LEVELS = Blank(
         Wrong("barrier_in_branch", "The barrier stands where only lane 0 of each warp comes by: it is for all threads "
               "of the block.", ((TO_SHARED, "    if (lane == 0) {\n        of_warp[warp] = v;\n"
                                  "        __syncthreads();\n    }\n"),)),
-        Wrong("no_identity", "of_warp has a float for each warp, and lanes from WARPS on read behind its end: they "
-              "bring 0.", (("lane < WARPS ? of_warp[lane] : 0.0f", "of_warp[lane]"),)),
+        Wrong("no_identity", "of_warp has a float for each warp, and a lane from WARPS on reads behind its end: "
+              "these lanes bring 0.", (("lane < WARPS ? of_warp[lane] : 0.0f", "of_warp[lane]"),)),
         Wrong("only_some_lanes", "Only the lanes with a sum come to warp_sum, whose mask names all 32: the others take "
               "part, too, and bring 0.",
               (("    if (warp == 0) {\n", "    if (threadIdx.x < WARPS) {\n"),)),
@@ -269,7 +270,8 @@ LOCKSTEP = KernelExercise(
               "stored yet.", ((SYNC_IN_LOOP, ""),)),
         Wrong("half_a_mask", "The mask names lanes 0 to 15, and all 32 come to it: without a mask __syncwarp() names "
               "all.", ((SYNC_IN_LOOP, "        __syncwarp(0xffffu);\n"),)),
-        Wrong("all_add", "All lanes add, so that some read behind the end of s. Only the lower half of the step adds.",
+        Wrong("all_add", "A lane of the upper half of the step adds, too, and reads behind the end of s: only "
+              "lanes below half add.",
               (("if (lane < half) ", ""),)),
         Wrong("one_step_short", "The last step is missing, with half equal to 1.", (("half > 0", "half > 1"),)),
     ),

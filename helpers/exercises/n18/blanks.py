@@ -423,9 +423,8 @@ GROUPED = Blank(
               (("    if (expert == experts) return;\n", ""),)),
         Wrong("tile_of_all", "blockIdx.y counts the tiles of all experts; `tile` is that within the expert.",
               (("offsets[expert] + tile * T", "blockIdx.y * T"),)),
-        Wrong("tile_of_all_in_expert", "blockIdx.y counts the tiles of all experts, and what is left of it, `tile`, "
-              "those of this one. With blockIdx.y rows may be negative, and beside threadIdx.y, which is unsigned, "
-              "that is large.",
+        Wrong("tile_of_all_in_expert", "blockIdx.y counts the tiles of all experts, and what is left of it, "
+              "`tile`, those of this one.",
               (("offsets[expert] + tile * T", "offsets[expert] + blockIdx.y * T"),)),
         Wrong("rows_of_others", "The expert begins at offsets[expert]: that is missing in the first row.",
               (("offsets[expert] + tile * T", "tile * T"),)),
