@@ -335,6 +335,14 @@ _TO_ALL = ("__syncthreads();\n        for (int k = 0;", "for (int k = 0;")
             (("for (int i = 0; i < TM; ++i)", "for (int i = 0; i < TM; i += 3)"), ("TM + i]", "TM + i + 1]")),
             "too far",
         ),
+        (
+            "tile_edges",
+            (
+                ("float sum", "int &r = const_cast<int &>(row); r += 1;\n    float sum"),
+                ("if (row < M && k0", "if (k0"),
+            ),
+            "is 48",
+        ),
         ("two_tiles", (("float acc[2] = {}", "float acc = 0.0f"), ("acc[half]", "acc")), " twice"),
         ("tiled", (("A[row * K + k0 + x]", "A[row * 32 + k0 + x]"),), "N floats long"),  # N is 32 in one shape
         ("tiled", (("col] = sum", "col] = sum / K"),), "in 0 products"),

@@ -33,9 +33,11 @@ _DECLARED = re.compile(r"\b(unsigned(?:\s+int)?|int|size_t|auto|long|bool)\s+(\w
 _SET_AGAIN = re.compile(
     r"(?<![\w.>])(?:(?:\+\+|--)\s*(?=\w)|(?=\w+\s*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)))([A-Za-z_]\w*)"
 )
-_SET_BY_OTHERS = (  # whose address is taken, what has another name, and any argument of a function with references
-    re.compile(r"[(,=]\s*&\s*(\w+)"), re.compile(r"&\s*\w+\s*=\s*(\w+)"), re.compile(r"[(,]\s*(\w+)\s*(?=[,)])"),
-)  # fmt: skip
+_SET_BY_OTHERS = (
+    re.compile(r"[(,=]\s*&\s*(\w+)"),  # its address is taken
+    re.compile(r"(?<!const )\b(?:int|unsigned|auto|size_t)\s*&\s*\w+\s*=[^;]*?(\w+)\W*;"),  # it has another name
+    re.compile(r"[(,]\s*(\w+)\s*(?=[,)])"),  # it is an argument: only where functions take references
+)
 _LOOP_VARIABLE = re.compile(r"\bfor\s*\(\s*(?:const\s+|unsigned\s+)*(?:int|size_t|unsigned|auto|long)\s+(\w+[^;]*)")
 _FUNCTION = re.compile(r"(?:__device__[^(){};]*|\[[&=\w, ]*\]\s*)\(([^()]*)\)")
 _ONE_TERM = re.compile(r"[\w.]+|\([^()]*(?:\([^()]*\)[^()]*)*\)")  # what a macro may be to be a factor as it stands

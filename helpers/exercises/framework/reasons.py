@@ -128,7 +128,7 @@ def leaves_its_row(facts: Facts) -> str:
             if said and None in [integers.value(text, names) for text in written]:  # what is left over is of any round
                 names = facts.values(block, thread)
             indices = (
-                _indices_of(facts.text, line, written, names, said, shape, in_a_loop)
+                _indices_of(facts, line, written, names, said, shape, in_a_loop)
                 if said
                 else [integers.value(text, names) for text in written]
             )
@@ -165,7 +165,7 @@ def _comes_to(source: str, line: int, text: str, value: int, names: Mapping[str,
 
 
 def _indices_of(
-    source: str,
+    facts: Facts,
     line: int,
     written: Sequence[str],
     names: Mapping[str, Any],
@@ -180,7 +180,6 @@ def _indices_of(
     """
     indices = [integers.value(text, names) for text in written]
     unknown = [dimension for dimension, index in enumerate(indices) if index is None]
-    variables = set(integers.loop_variables(source))
     steps = [int(np.prod(shape[dimension + 1 :])) for dimension in range(len(shape))]
     left = sum(map(operator.mul, said, steps)) - sum(
         index * step for index, step in zip(indices, steps, strict=True) if index is not None
@@ -188,17 +187,22 @@ def _indices_of(
     if unknown and not in_a_loop:
         return [None] * len(indices)
     if len(unknown) == 1 and left % steps[unknown[0]] == 0:
-        text, index = written[unknown[0]], left // steps[unknown[0]]
-        counted = variables & set(re.findall(r"\w+", text))
-        indices[unknown[0]] = index if not counted or _comes_to(source, line, text, index, names) else None
+        number = left // steps[unknown[0]]
+        indices[unknown[0]] = _if_reached(facts, line, written[unknown[0]], number, names)
     elif len(unknown) > 1 and all(index in (None, other) for index, other in zip(indices, said, strict=True)):
         return [
-            index if _comes_to(source, line, text, index, names) else None
+            index if _comes_to(facts.text, line, text, index, names) else None
             for index, text in zip(said, written, strict=True)
         ]
     elif unknown or left:
         return [None] * len(indices)
     return indices
+
+
+def _if_reached(facts: Facts, line: int, text: str, number: int, names: Mapping[str, Any]) -> int | None:
+    """A number that must be an expression's; None if the loops by whose variables it counts do not come to it."""
+    counted = set(integers.loop_variables(facts.text)) & set(re.findall(r"\w+", text))
+    return number if not counted or _comes_to(facts.text, line, text, number, names) else None
 
 
 def _said_index(facts: Facts, name: str) -> tuple[int, ...]:
@@ -462,8 +466,10 @@ def leaves_the_matrix(facts: Facts) -> str:
         y, x = integers.value(row, names), integers.value(col, names)
         if not written and (None in (y, x) or _is_given(facts.text, text)):
             continue
-        x = index - y * length if x is None and y is not None and alone else x
-        y = (index - x) // length if y is None and x is not None and alone else y
+        if x is None and y is not None and alone:
+            x = _if_reached(facts, line, col, index - y * length, names)
+        elif y is None and x is not None and alone:
+            y = _if_reached(facts, line, row, (index - x) // length, names)
         if y is None or x is None or y * length + x != index:
             continue  # another access of the line, or a name that is another variable there
         where = f"In line {line}, for thread {_where(error.thread)} of block {_where(error.block)}"
