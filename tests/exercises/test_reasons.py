@@ -412,6 +412,18 @@ def test_a_pointer_is_not_an_access_before_its_condition():
     assert "float *to = &C[" in sentence and "With the same condition" not in sentence, sentence
 
 
+def test_the_due_head_of_a_kernel_is_said_without_its_comments():
+    exercise = exercises.get("two_buffers")
+    sentence = exercise.check(exercise.solved.replace("const float *B", "const double *B")).sentence
+    assert "const float *A, const float *B, float beta, float *C): keep the head" in sentence, sentence
+
+
+def test_lanes_may_return_before_a_vote_of_all():
+    exercise, vote = exercises.get("keep_positive"), "        const unsigned votes"
+    assert vote in exercise.solved
+    assert exercise.check(exercise.solved.replace(vote, f"        if (first + lane >= n) return;\n{vote}")).passed
+
+
 def test_a_barrier_behind_a_return_is_refused():
     leaves = TREE.replace("// first\n", "\n    if (t >= 64) return;\n")
     verdict = exercises.get("block_tree").check(leaves)

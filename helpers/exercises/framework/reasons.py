@@ -529,7 +529,8 @@ def another_head(facts: Facts) -> str:
     """That a kernel takes other parameters than the one that the exercise launches."""
     if not isinstance(facts.failure.error, ArgumentError):
         return ""
-    due = re.search(rf"__global__[^{{]*\b{_name_of(facts.problem.entry)}\s*(\([^{{]*\))", facts.solution)
+    solution = text_slips.without_comments(facts.solution)
+    due = re.search(rf"__global__[^{{]*\b{_name_of(facts.problem.entry)}\s*(\([^{{]*\))", solution)
     return (
         f"This exercise launches its kernel with {' '.join(due[1].split())}: keep the head that its cell has."
         if due
