@@ -131,11 +131,8 @@ def test_what_only_looks_like_a_slip_is_left_alone(line):
         ("add_scaled", "+ B[index]", "+ B", "as in B[i]"),
         ("naive", "C[row * N + col] = ", "C[row * N + col] += ", "added to the old C"),
         ("coalesced", "float sum = 0.0f;", "int sum = 0;", "sum is of type int"),
-        ("coalesced", "blockIdx.y * blockDim.y", "blockIdx.y * blockDim.x", "x and y are mixed"),
-        ("tunable", "__shared__ float As", "float As", "with `__shared__ float As"),
         ("coalesced", "blockIdx.y * blockDim.y", "blockIdx.y * blockDim.x", "`row` is 32, and A has 16 rows"),
-        ("tunable", "__shared__ float As", "float As", "declares As without __shared__"),
-        ("last_block", "    __shared__ bool last;", "    bool last = false;", "declares last without __shared__"),
+        ("tunable", "__shared__ float As", "float As", "with `__shared__ float As"),
         ("two_levels", "v = warp_sum(v);\n    if", "warp_sum(v);\n    if", "nothing with what it returns"),
         ("warp_tree", "float v = i < n", "int v = i < n", "v is of type int"),
         ("one_atomic", "atomicAdd(total", "*total = atomicAdd(total", "returns what was there before"),
@@ -421,6 +418,18 @@ def test_a_pointer_is_not_an_access_before_its_condition():
     assert "to[j] = sums[i][j]" in wide.solved
     sentence = wide.check(wide.solved.replace("to[j] = sums[i][j]", "to[i] = sums[i][j]")).sentence
     assert "float *to = &C[" in sentence and "With the same condition" not in sentence, sentence
+
+
+def test_the_due_head_of_a_kernel_is_said_without_its_comments():
+    exercise = exercises.get("two_buffers")
+    sentence = exercise.check(exercise.solved.replace("const float *B", "const double *B")).sentence
+    assert "const float *A, const float *B, float beta, float *C): keep the head" in sentence, sentence
+
+
+def test_lanes_may_return_before_a_vote_of_all():
+    exercise, vote = exercises.get("keep_positive"), "        const unsigned votes"
+    assert vote in exercise.solved
+    assert exercise.check(exercise.solved.replace(vote, f"        if (first + lane >= n) return;\n{vote}")).passed
 
 
 def test_a_barrier_behind_a_return_is_refused():

@@ -535,7 +535,8 @@ def another_head(facts: Facts) -> str:
     """That a kernel takes other parameters than the one that the exercise launches."""
     if not isinstance(facts.failure.error, ArgumentError):
         return ""
-    due = re.search(rf"__global__[^{{]*\b{_name_of(facts.problem.entry)}\s*(\([^{{]*\))", facts.solution)
+    solution = text_slips.without_comments(facts.solution)
+    due = re.search(rf"__global__[^{{]*\b{_name_of(facts.problem.entry)}\s*(\([^{{]*\))", solution)
     return (
         f"This exercise launches its kernel with {' '.join(due[1].split())}: keep the head that its cell has."
         if due
@@ -599,10 +600,11 @@ def of_another_block_size(facts: Facts) -> str:
         due = f"blockIdx.{axis} * blockDim.{axis}"
         if axis == match["c"] and value not in (None, threads) and np.ndim(value) == 0 and due in facts.solution:
             line, whole = integers.line_of(facts.text, match.start()), f"{due} + threadIdx.{axis}"
+            what = "" if size.isdigit() else f", where {size} is {int(value)}"  # type: ignore[arg-type]
             if _is_right_with(facts, {line: (match[0], whole)}, facts.failure.case):
                 return (
-                    f"Line {line} has {match[0]}, where `{size}` is {int(value)}, and a block of this launch has "
-                    f"{theme.plural(threads, 'thread')} along {axis}. With {whole} it is right."  # type: ignore[arg-type]
+                    f"Line {line} has {match[0]}{what}, and a block of this launch has "
+                    f"{theme.plural(threads, 'thread')} along {axis}. With {whole} it is right."
                 )
     return ""
 
