@@ -163,6 +163,7 @@ def test_what_a_kernel_declares_says_nothing_of_a_structure():
         ('2: error: identifier "m" is undefined', "#define N 8;\n"),
         ('3: error: identifier "m" is undefined', "int a = b // of a row;\n  + c;\nint d = m;"),
         ('2: error: identifier "index1" is undefined', "__global__ void f() {\ny[index1] = x[index2];\n}"),
+        ('2: error: identifier "S" is undefined', "__global__ void f() { g(); }\nS s;"),
         ('2: error: identifier "range" is undefined', "__global__ void f() {\ng(range / 2);\n}"),
         ('1: error: no suitable conversion function from "dim3" to "int" exists', "g(b);\nauto t = threadIdx;"),
         ('1: error: function "atomicAdd" matches\nargument types are: (float [4][4], float)', "f();"),

@@ -105,7 +105,7 @@ def test_the_solution_passes_everything(exercise):
 def test_starter_runs_unfinished_and_is_not_marked_wrong(exercise):
     verdict = timed(exercise.check)
     assert verdict.passed is None
-    begins = "The body is still empty" if isinstance(exercise, Blank) else "This is the kernel that the exercise begins"
+    begins = f"This is {'still ' if isinstance(exercise, Blank) else ''}the kernel that the exercise begins with"
     assert verdict.sentence.startswith(begins)
     assert examined(exercise, "starter").kernel is not None
     assert progress.states() == {}

@@ -61,7 +61,8 @@ class Blank(KernelExercise):
     def check(self, source: str | None = None) -> Verdict:
         """Is it right, free of hazards, and are the goals reached? An accepted kernel is kept. None: the starter."""
         if source is None or (isinstance(source, str) and code_of(source) == code_of(self.starter)):
-            return Verdict(None, "The body is still empty: write it between the braces, and run the cell again.")
+            still = "This is still the kernel that the exercise begins with"
+            return Verdict(None, f"{still}: write your part, and run the cell again.")
         verdict = super().check(source)
         if verdict.passed:
             where = kept.where_kept(kept.keep(self.name, source))

@@ -133,7 +133,7 @@ def _unknown_name(match: re.Match[str], source: str) -> str:
         return ""  # its type is missing, which the message says
     return (
         _without_operator(text, name, use)
-        or _outside_of_kernel(text, use)
+        or _outside_of_kernel(text, name, use)
         or _of_python(text, name, use)
         or _of_two_counters(text, name, use)
         or _of_a_loop(text, name, use)
@@ -145,15 +145,17 @@ def _unknown_name(match: re.Match[str], source: str) -> str:
     )  # fmt: skip
 
 
-def _outside_of_kernel(text: str, use: int) -> str:
-    """That a name is used behind the brace that ends the kernel."""
-    begin = text.find("{", max(text.rfind("__global__", 0, use), 0))
+def _outside_of_kernel(text: str, name: str, use: int) -> str:
+    """That a name of the kernel is used behind the brace that ends it."""
+    head = max(text.rfind("__global__", 0, use), 0)
+    begin = text.find("{", head)
     behind = integers.bracketed(text[begin + 1 :], "{}")[1]
     end = len(text) - len(behind) - 1
     if (
         begin < 0
         or end >= use
         or not behind
+        or not re.search(rf"\b{name}\b", text[head:end])
         or re.search(r"[{}]|\b(?:__device__|template|struct)\b", text[end + 1 : use])
     ):
         return ""
@@ -409,8 +411,11 @@ def _constant(message: str, source: str) -> str:
         into = f" The result goes into {results[0]}." if len(results) == 1 else ""
         return f"{word} is a {' '.join(given[0].split())}: the kernel may read it, and not store into it.{into}"
     declared = re.search(rf"\bconst\s+(?:unsigned\s+)?\w+\s+(?:\w+\s*=[^;,]*,\s*)*{word}\s*=", text)
-    if declared is None or not (
-        re.match(_CHANGE, line[column + len(word) :]) or re.search(r"(?:\+\+|--)\s*$", line[:column])
+    again = re.findall(rf"\b(?:int|unsigned|size_t|float|double|bool|auto)\s+{word}\s*[=;,)]", text)
+    if (
+        declared is None
+        or len(again) > 1
+        or not (re.match(_CHANGE, line[column + len(word) :]) or re.search(r"(?:\+\+|--)\s*$", line[:column]))
     ):
         return ""
     begin = sum(len(part) + 1 for part in text.split("\n")[: number - 1])

@@ -131,7 +131,7 @@ _ZERO = r"0(?:\.0*)?[fF]?"
 _STATEMENT = re.compile(r"[^;{}]*;")
 _HEADS = re.compile(r"\s*(?:else\b\s*)?(?:\b(?:if|for|while)\s*(?:constexpr\s*)?\()?")
 _EFFECT = re.compile(r"^return\b|(?<![=!<>])=(?!=)|\+\+|--|[A-Za-z_]\w*\s*(?:<[^;]*>\s*)?\(|::|->|\?|#|\"")
-_DECLARES = re.compile(r"[A-Za-z_]\w*(?:\s+|\s*[*&]\s*(?=\w+\s*[,;]))[A-Za-z_]\w*|[A-Za-z_]\w*$")
+_DECLARES = re.compile(r"[A-Za-z_]\w*(?:\s+|\s*[*&]\s*(?=\w+\s*[,;])|\s*<[^;]*>\s*)[A-Za-z_]\w*|[A-Za-z_]\w*$")
 
 
 def _without_effect(text: str) -> str:
@@ -144,7 +144,7 @@ def _without_effect(text: str) -> str:
         value = part.strip()
         if not re.search(r"\S\s*[-+*/%]\s*\S", value) or _EFFECT.search(value) or _DECLARES.match(value):
             continue
-        pointer = re.fullmatch(r"(\w+)\s*\*\s*\w+", value)  # float *at;
+        pointer = re.fullmatch(r"(\w+)\s*\*[\s*]*\w+", value)  # float *at;
         if pointer and not re.search(rf"\b(?:float|double|int|unsigned)\s+{pointer[1]}\b", text):
             continue
         line = integers.line_of(text, statement.end() - 1 - len(part.lstrip()))
@@ -175,8 +175,8 @@ _STORED_THEN_ZERO = re.compile(
 def _zero_last(text: str) -> str:
     """An element that is stored, and set to 0 by the statement behind that."""
     for match in _STORED_THEN_ZERO.finditer(text):
-        if re.search(r"\+\+|--|\w\(", match["element"]):
-            continue  # the second time it is another element
+        if re.search(r"\+\+|--|\w\(", match["element"]) or re.search(r"\bfor\s*\([^{}]*$", text[: match.start()]):
+            continue  # the second time it may be another element
         if re.search(r"\w", match["value"]) and not re.fullmatch(rf"\s*{_ZERO}\s*", match["value"]):
             stored, zeroed = (integers.line_of(text, match.start(part)) for part in ("element", "zero"))
             return f"Line {zeroed} sets {match['element']} to 0, over what line {stored} stores there."
@@ -200,7 +200,9 @@ def _one_too_far(text: str, code: str, is_right: Callable[[str], bool]) -> str |
 
     code: the text with its strings.
     """
-    names, all_arrays = integers.names_in(text, {}), integers.arrays(text)
+    all_arrays = integers.arrays(text)
+    given = re.findall(r"\b(?:int|unsigned|size_t)\s+(\w+)\s*[,)>]", text)  # of some function: there it is another one
+    names = {name: number for name, number in integers.names_in(text, {}).items() if name not in given}
     declared_once = [
         (array, sizes)
         for array, sizes in all_arrays
@@ -285,7 +287,7 @@ def _cut_to_int(text: str) -> str:
         for added in re.finditer(rf"(?:[;{{}})]\s*|\bint\s+|\belse\s+){name}\s*\+?=(?!=)([^;,]*);", statements):
             outside = re.sub(r"\[[^][]*\]", "[]", added[1])
             outside = outside.partition("?")[2] or outside  # of a condition both results
-            if re.search(r"\bint\s*\(|\(int\)|\w+\s*\(|[<>&?|]|==|!=", outside):
+            if re.search(r"\(\s*(?:unsigned|int|long|short|char|size_t)\b|\w+\s*\(|[<>&?|]|==|!=", outside):
                 continue  # a conversion that is meant, a comparison, or more than these words can tell
             words = re.findall(r"(?<![.\w])([A-Za-z_]\w*)\b(?![.\w])", outside)
             if any(_is_float(text, word, re.search(rf"\b{word}\s*\[", outside) is not None) for word in words):
