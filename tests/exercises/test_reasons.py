@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from helpers import exercises
-from helpers.exercises.framework import contents, overall, products, reasons, text_slips
+from helpers.exercises.framework import contents, feedback, overall, products, reasons, text_slips, trial
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.probes import CannotProbe, Probe
 from helpers.exercises.framework.problems import Case
@@ -172,6 +172,19 @@ def test_the_old_c_is_not_read_where_beta_is_0(old):
     before = "float old = 0.0f;\n    if (beta != 0.0f) old = C[row * N + col];"
     verdict = beta.check(beta.solved.replace(before, old))
     assert not verdict.passed and re.search(r"With beta = 0, line \d+ reads the old C", verdict.sentence)
+
+
+@pytest.mark.parametrize(("stores", "several"), [("C[0] = C[row * N + col] = sum", 1), ("C[row * N + col] = 0; ", 0)])
+def test_elements_of_several_threads_are_told_from_those_of_one(stores, several):
+    kernel = simulated(KERNEL.replace("C[row", f"{stores}; C[row"), "sgemm")
+    assert trial.stored_by_several(kernel, PROBLEM, Case({"M": 8, "N": 16, "K": 12})).sum() == several
+
+
+@pytest.mark.parametrize(("name", "borders"), [("batch", False), ("grouped", False), ("dropout", True)])
+def test_borders_are_drawn_only_where_a_block_has_a_tile_of_the_output(name, borders):
+    problem = exercises.get(name).problem
+    shape = problem.as_matrix(problem.prepare(problem.cases[0]).expected).shape
+    assert feedback._tile(problem, problem.cases[0]) == (problem.tile if borders else shape)
 
 
 def test_what_several_blocks_store_is_not_drawn_as_right():

@@ -256,12 +256,15 @@ def _short(index: tuple[int, int, int]) -> str:
 
 
 def _tile(problem: Problem, case: Case) -> tuple[int, int]:
-    """Rows and columns that one block of a launch should compute."""
-    if getattr(problem, "rows_along", "") == "either":
-        return problem.as_matrix(problem.prepare(case).expected).shape  # the learner decides: no borders
-    if case.block and not getattr(problem, "block_tile", None):
-        return case.block[1], case.block[0]
-    return problem.tile
+    """Rows and columns that one block of a launch should compute; all of them where blocks have other parts, or where
+    the learner decides."""
+    setup = problem.prepare(case)
+    shape = problem.as_matrix(setup.expected).shape
+    of_threads = case.block and not getattr(problem, "block_tile", None)
+    tile = (case.block[1], case.block[0]) if of_threads else problem.tile
+    tiles = np.prod([-(-size // part) for size, part in zip(shape, tile, strict=True)])
+    either = getattr(problem, "rows_along", "") == "either"
+    return shape if either or tiles != np.prod(setup.grid) else tile
 
 
 def _picture(examination: Examination, failure: Outcome, problem: Problem) -> theme.Figure | None:

@@ -113,7 +113,8 @@ class Messages:
         if both_write and first.instruction == second.instruction:
             return text + (
                 "Both write different values in one statement, and which of them stays is not defined. "
-                f"Let one thread write, or combine the values with an atomic function such as atomicAdd.{flags}"
+                "Let one thread write, or combine the values with an atomic function such as atomicAdd; between "
+                f"rounds of a loop put {barrier}.{flags}"
             )
         if first.what == "copies" and second.what != "copies":
             return text + (
