@@ -42,6 +42,11 @@ def test_stores_of_idle_lanes_are_not_counted(name, store, odd):
     assert exercise.check(source).passed
 
 
+def test_columns_that_go_down_are_neighbours_too():
+    exercise, source = changed("flat_block", ("threadIdx.x % 16", "15 - threadIdx.x % 16"))
+    assert exercise.check(source).passed
+
+
 def test_product_and_sum_in_two_instructions_are_counted_as_one():
     exercise, source = changed(
         "strip", ("sums[i] += As[y * TM + i][k] * b;", "sums[i] = __fadd_rn(sums[i], __fmul_rn(As[y * TM + i][k], b));")

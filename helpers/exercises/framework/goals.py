@@ -376,14 +376,15 @@ def rows_of_a_thread(tile: tuple[int, int], at_most: int) -> Goal:
 
 
 def neighbours_of_a_warp(at_least: int) -> Goal:
-    """Lanes of warp 0 of block (0, 0, 0) that store beside the lane before them: the next element of the same row."""
+    """Lanes of warp 0 of block (0, 0, 0) that store beside the lane before them, in the same row."""
 
     def measure(j: Judged) -> float:
         stored: dict[int, set[int]] = {lane: set() for lane in range(WARP)}
         for _, trace in _writes_of(j.recording, 1):
             for lane in range(WARP) if trace.active is None else np.flatnonzero(trace.active[:WARP]).tolist():
                 stored[lane].add(int(trace.addresses[lane] - trace.base) // FLOAT_BYTES)
-        return sum(any(place + 1 in stored[lane] for place in stored[lane - 1]) for lane in range(1, WARP))
+        beside = {lane: {place + step for place in stored[lane] for step in (-1, 1)} for lane in stored}
+        return sum(bool(beside[lane - 1] & stored[lane]) for lane in range(1, WARP))
 
     return Goal("pairs of neighbouring threads in warp 0 have neighbouring columns", measure, at_least, at_least=True)
 
