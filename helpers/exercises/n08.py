@@ -132,8 +132,8 @@ TRANSPOSE_TILE = KernelExercise(
 # --- a swizzle
 
 SAME_PLACE = (
-    "A row has the same place for all eight k, and these places are whole rows of As apart, so in the same bank. Each "
-    "k needs another place."
+    "A row has the same place for all eight k, and these places are whole rows of the tile apart, so in the same "
+    "bank. Each k needs another place."
 )
 
 SWIZZLE = KernelExercise(

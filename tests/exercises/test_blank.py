@@ -74,7 +74,9 @@ def test_a_sum_that_never_begins_is_named_with_its_line():
     verdict = NAIVE.check(NAIVE.solved.replace("float sum = 0.0f;", "float sum;"))
     line = next(n for n, text in enumerate(NAIVE.solved.splitlines(), 1) if "float sum" in text)
     assert verdict.passed is False
-    assert "sum, a variable without a first value." in verdict.sentence and f"line {line}: float sum;" in verdict.sentence
+    assert (
+        "sum, a variable without a first value." in verdict.sentence and f"line {line}: float sum;" in verdict.sentence
+    )
 
 
 @pytest.mark.parametrize(
