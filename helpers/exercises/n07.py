@@ -418,7 +418,7 @@ COLUMN_SUMS = Blank(
         Wrong("traded", "The parts are stored with their two indices in one order, and read with them in the other."),
         Wrong("own_part", "Each thread stores its own part as the sum of the column, and one of them stays: add the "
               "parts first."),
-        Wrong("one_part_short", "The loop over the parts begins at 1: thread y = 0 has a part, too."),
+        Wrong("one_part_short", "Part 0 is not added: thread y = 0 has a part, too."),
     ),
 )  # fmt: skip
 

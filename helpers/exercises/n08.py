@@ -132,8 +132,8 @@ TRANSPOSE_TILE = KernelExercise(
 # --- a swizzle
 
 SAME_PLACE = (
-    "A row has the same place for all eight k, and these places are whole rows of As apart, so in the same bank. Each "
-    "k needs another place."
+    "A row has the same place for all eight k, and these places are whole rows of the tile apart, so in the same "
+    "bank. Each k needs another place."
 )
 
 SWIZZLE = KernelExercise(
@@ -210,7 +210,7 @@ TWO_GROUPS = Blank(
         Wrong("b_side_by_side", "The floats b[4] to b[7] are those beside the left group; they must come from the "
               "right one, where the thread stores."),
         Wrong("a_at_column", "The floats of A are taken at the columns of the patch; its rows begin at `row`."),
-        Wrong("replaced", "Only the last product is there: each k replaces the sum (=) instead of adding to it (+=)."),
+        Wrong("replaced", "Only the last product is there: each k replaces the sum instead of adding to it."),
         Wrong("stored_side_by_side", "The right group is computed for columns that begin at `right`, but stored beside "
               "the left one."),
         Wrong("right_not_stored", "The right group is computed and never stored: sums[i][4 + j] belongs to column "

@@ -113,8 +113,8 @@ FOUR_AT_ONCE = KernelExercise(
               "only the last one can lack floats. Asked for N % 4, a vector of 4 099 floats goes float by float as a "
               "whole.",
               (("if (i + 3 < N)", "if (N % 4 == 0 && i + 3 < N)"),)),
-        Wrong("counted_in_float4", "An index into a pointer to float4 counts groups of four: i floats are i / 4 "
-              "groups."),
+        Wrong("counted_in_float4", "The float4 is read from float 4 * i on, not from float i: an index into a "
+              "pointer to float4 counts groups of four."),
         Wrong("one_component", "All four floats are made from v.x: the others are v.y, v.z and v.w."),
         Wrong("moved_twice", "Right, but the loop moves the floats of whole groups once more, and is needed for the "
               "group that is not whole: an else is missing.",
@@ -146,8 +146,8 @@ ALIGNED_ROWS = KernelExercise(
               "not be read there."),
         Wrong("unaligned_groups", "The k that are left are right, but the groups before them are still read as float4, "
               "also where rows do not begin at a multiple of 16 bytes."),
-        Wrong("scalar_only", "Every float of A is a request of its own: where K is a multiple of "
-              "four, one request could bring four."),
+        Wrong("scalar_only", "With K = 60 every float of A is a request of its own, where one request could bring "
+              "four."),
         Wrong("every_fourth_row", "Right, for row 0, 4, 8, … begins at a multiple of 16 bytes whatever K is. But where "
               "K is a multiple of four, every row does, and three of four are read float by float here.",
               (("K % 4 == 0", "row % 4 == 0"),)),
@@ -186,18 +186,18 @@ WIDE = Blank(
     wrong=(
         Wrong("always_wide", "Where N is no multiple of 4, not all rows of B begin at multiples of 16 bytes, and in "
               "the others no float4 may be read."),
-        Wrong("never_wide", "Right, but every float of B is loaded by an instruction of its own: where N % 4 == 0, one "
-              "moves four."),
+        Wrong("never_wide", "Right, but with N = 100 every float of B is loaded by an instruction of its own, where "
+              "one could move four."),
         Wrong("one_of_four", "Where the four floats are not loaded at once, only the first of them is loaded."),
         Wrong("same_float", "Where the four floats are not loaded at once, all four are the same one: float i is at "
               "column tile_col + c + i."),
-        Wrong("rows_of_K", "Rows of B are N floats long, and so are those of C: the condition is about N, not "
-              "about K."),
+        Wrong("rows_of_K", "Rows of B are N floats long: whether they all begin at multiples of 16 bytes depends on "
+              "N alone."),
         Wrong("bytes_for_floats", "16 bytes are four floats: every row begins at a multiple of 16 bytes where N is a "
               "multiple of 4, and this kernel asks for more.",
               (("N % 4 == 0", "N % 16 == 0"),), text=r"\bN % (?:8|16|32|64)\b"),
-        Wrong("store_never_wide", "Right, but every sum is stored by an instruction of its own: where N % 4 == 0, one "
-              "moves four."),
+        Wrong("store_never_wide", "Right, but with N = 100 every sum is stored by an instruction of its own, where "
+              "one could move four."),
         Wrong("store_unguarded", "In the last tile some of the four columns may lie outside C: each float needs its "
               "own question."),
         Wrong("loaded_twice", "Right, but the four floats of B that one instruction has loaded are loaded once more, "

@@ -421,11 +421,10 @@ TUNABLE = Blank(
     ),
     judged=Case({"M": 32, "N": 64, "K": 16}),
     wrong=(
-        Wrong("no_rules", "Right where the sizes fit, but nothing refuses those that do not: two rules say that "
-              "patches fill the tile, BM % TM == 0 and BN % TN == 0, a third one that a block has at most 1024 "
-              "threads."),
-        Wrong("no_limit", "A third rule is missing: a tile of 256 × 256 in patches of 4 × 4 has 4096 threads, and a "
-              "block has at most 1024."),
+        Wrong("no_rules", "Right where the sizes fit, but no rule refuses those that do not: patches must fill the "
+              "tile, BM % TM == 0 and BN % TN == 0, and a block has at most 1024 threads."),
+        Wrong("no_limit", "No rule refuses 4096 threads, which a tile of 256 × 256 in patches of 4 × 4 has: a block "
+              "has at most 1024."),
         Wrong("sixty_four", "The number of threads is still that of one setting: it follows from the parameters, "
               "(BM / TM) * (BN / TN).", text=r"\b64\b"),
         Wrong("rows_of_sixteen", "A row of patches has BN / TN of them; 16 is right for some settings only.",
