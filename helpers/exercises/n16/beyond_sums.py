@@ -200,8 +200,8 @@ ARGMIN = Blank(
               (("float v = INFINITY", "float v = 0.0f"),)),
         Wrong("any_of_them", "Of equal values the one that was taken first stays, wherever it stands: when they are "
               "equal, the smaller place decides.", ((BETTER, "w < v"),)),
-        Wrong("last_of_them", "Of equal values the last one stays: compare by <, and let the place decide where they "
-              "are equal.", ((BETTER, "w <= v"),)),
+        Wrong("last_of_them", "Of equal values the last one stays: where they are equal, let the place decide.",
+              ((BETTER, "w <= v"),)),
         Wrong("larger_place", "Of equal values the one with the larger index stays.", (("from < place", "from > "
                 "place"),)),
         Wrong("largest", "That is the place of the largest.", (("w < v ||", "w > v ||"), ("v = INFINITY", "v = "
