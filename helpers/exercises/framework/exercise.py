@@ -341,14 +341,13 @@ class KernelExercise(Exercise):
         return text
 
     def _known(self, examination: Examination, source: str) -> tuple[str, ...]:
-        """The sentence of the known wrong solution that does exactly what was found. It is this source's reason only if
-        the lines that the wrong one lacks make it right; else a change elsewhere that does is the better answer."""
+        """The sentence of the known wrong solution that does exactly what was found. Where the lines that the wrong one
+        lacks do not make the source right, a change elsewhere that does is the better answer."""
         passes = partial(self._is_right_with, examination)
         for known in self._doing_the_same(examination, source):
             lines = self._changed_by(self.wrong_source(known), source)
-            if repairs.explained(source, self.solved, passes, lines) and self._has_the_names(known, source):
-                return (known.because,)
-            return self._repaired(examination, source) or (judge.as_slip(known.because),)
+            elsewhere = not repairs.explained(source, self.solved, passes, lines)
+            return (elsewhere and self._repaired(examination, source)) or (judge.as_slip(known.because),)
         return ()
 
     def _has_the_names(self, known: Wrong, source: str) -> bool:
