@@ -85,7 +85,7 @@ def test_one_thread_that_does_the_work_of_many_is_remarked():
     scale = exercises.get("scale")
     alone = "for (int i = 0; i < N && index == 0; ++i) B[i] = c * A[i]"
     verdict = scale.check(scale.solved.replace("if (index < N) B[index] = c * A[index]", alone))
-    assert verdict.passed and "stores up to 40\u00a0elements" in verdict.sentence
+    assert verdict.passed and "stores up to 40\u00a0numbers" in verdict.sentence
     assert "stores up to" not in scale.check(scale.solved).sentence
 
 
