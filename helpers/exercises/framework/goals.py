@@ -510,10 +510,10 @@ def _pending(text: str) -> int:
 
 
 def _writes(recording: Recording) -> Iterator[Trace]:
-    """The stores to global memory of a launch; its atomic operations where it stores nothing."""
+    """The stores to global memory of a launch, and the atomic operations on the same arrays, or on any if none stores."""
     traces = [trace for trace in recording.launches[-1].traces if trace.space == "global" and trace.op != "ld"]
-    stores = [trace for trace in traces if trace.op == "st"]
-    return iter(stores or traces)
+    stored = {trace.base for trace in traces if trace.op == "st"}
+    return (trace for trace in traces if not stored or trace.base in stored)
 
 
 def _writes_of(recording: Recording, blocks: int) -> Iterator[tuple[RecordedLaunch, Trace]]:
