@@ -180,8 +180,8 @@ def _judge_cures(answer: object) -> Verdict:
             gained = sum(profile.waits.get(reason, 0) for reason in reasons)
             titles = " and ".join(TITLES[reason] for reason in reasons)
             return Verdict(
-                False, f"{profile.name}: {answer[profile.name]}, {words}, touches {titles}, and these are "
-                f"{gained:.0f} % of its time. Most of what {profile.name} waits for is {TITLES[profile.largest]}."
+                False, f"Kernel {profile.name}: {answer[profile.name]}, {words}, aims at {titles}, "
+                f"{gained:.0f} % of its time. Its longest wait is {TITLES[profile.largest]}."
             )  # fmt: skip
     return Verdict(True, "Right, all four: what is largest, and what makes it smaller.")
 
@@ -197,17 +197,11 @@ FOUR_KERNELS = ValueExercise(
     "a single thread works between two barriers.",
     judge=_judge_cures,
     wrong=(
-        WrongValue(
-            {"one": "D", "two": "B", "three": "A", "four": "C"}, "Most of what one waits for is Short Scoreboard"
-        ),
-        WrongValue(
-            {"one": "B", "two": "A", "three": "D", "four": "C"}, "Most of what two waits for is Long Scoreboard"
-        ),
-        WrongValue({"one": "B", "two": "D", "three": "C", "four": "A"}, "what three waits for is Math Pipe Throttle"),
-        WrongValue({"one": "B", "two": "D", "three": "A", "four": "A"}, "Most of what four waits for is Barrier"),
-        WrongValue(
-            {"one": "A", "two": "B", "three": "C", "four": "D"}, "Most of what one waits for is Short Scoreboard"
-        ),
+        WrongValue({"one": "D", "two": "B", "three": "A", "four": "C"}, "Its longest wait is Short Scoreboard"),
+        WrongValue({"one": "B", "two": "A", "three": "D", "four": "C"}, "Its longest wait is Long Scoreboard"),
+        WrongValue({"one": "B", "two": "D", "three": "C", "four": "A"}, "Its longest wait is Math Pipe Throttle"),
+        WrongValue({"one": "B", "two": "D", "three": "A", "four": "A"}, "Its longest wait is Barrier"),
+        WrongValue({"one": "A", "two": "B", "three": "C", "four": "D"}, "Its longest wait is Short Scoreboard"),
         WrongValue({"one": "A", "two": "B", "three": "C"}, "a letter for each of one, two, three, four"),
         WrongValue(
             {"one": "A", "two": "B", "three": "C", "four": "E"}, "Each letter is one of the capitals A, B, C, D"

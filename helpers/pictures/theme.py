@@ -160,7 +160,8 @@ def runs(numbers: Sequence[int]) -> str:
         steps = {(b - a, d - c) for a, b, c, d in zip(begins, begins[1:], ends, ends[1:], strict=False)}
         last = f", …, {parts[-1]}" if len(steps) == 1 else f" and others up to {ends[-1]}"
         return f"{', '.join(parts[: MOST_RUNS - 1])}{last}"
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+    words = ", ".join(parts).replace(" and ", ", ").split(", ")
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def plural(count: int, singular: str, ending: str = "s") -> str:

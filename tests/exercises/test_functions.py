@@ -112,3 +112,13 @@ def test_a_division_by_another_zero_is_no_number_of_samples():
     returned = "samples[reason] / (sum(samples.values()) / (cycles - issued - closed))"
     (reason,) = reasons(n07.SHARE, f"{SIGNATURE}    return {returned}")
     assert "a number that is 0 for a kernel that never waits" in reason
+
+
+def test_a_function_that_changes_its_argument_leaves_the_cases():
+    body = (
+        "    if not sum(samples.values()):\n        return 0\n    samples[reason] /= sum(samples.values())\n"
+        "    return (cycles - issued - closed) * samples[reason]"
+    )
+    verdict = n07.SHARE.check(Version("changing", SIGNATURE + body))
+    assert verdict.passed is False and "your function changes an argument" in verdict.sentence
+    assert n07.SHARE.check(n07.SHARE.solved).passed

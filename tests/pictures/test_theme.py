@@ -181,3 +181,4 @@ def test_numbers_left_out_in_words_go_on_as_those_before_them():
     assert theme.runs(range(0, 64, 4)) == "0, 4, 8, …, 60"
     assert theme.runs([0, 4, 8, 12, 17, 63]) == "0, 4, 8 and others up to 63"
     assert theme.runs([0, 1, 4, 5, 8, 9, 12, 13, 16, 17]) == "0 and 1, 4 and 5, 8 and 9, …, 16 and 17"
+    assert theme.runs([24, 25, 29]) == "24, 25 and 29" and theme.runs([4, 5]) == "4 and 5"

@@ -168,8 +168,8 @@ class KernelExercise(Exercise):
                 progress.note(self.name, solved=False)
             said = feedback.verdict(examination, self.problem, self.goals, because, starter=untouched)
             return replace(said, alone=not untouched and not self._draws(examination))
-        facts = Facts(text, examination, examination.outcomes[0], self.problem, self.solved)
-        apart = convergence.explained(facts) or reasons.reads_where_beta_is_0(facts)
+        facts = [Facts(text, examination, outcome, self.problem, self.solved) for outcome in examination.outcomes]
+        apart = next(filter(None, map(convergence.explained, facts)), "") or reasons.reads_where_beta_is_0(facts[0])
         if apart:
             progress.note(self.name, solved=False)
             return Verdict(False, f"{self.problem.output} is right here.\nWhy that is not enough: {apart}", alone=True)

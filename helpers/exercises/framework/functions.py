@@ -7,6 +7,7 @@ import math
 import numbers
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from inspect import signature
@@ -119,7 +120,19 @@ def judged(
             because = "".join(f"\nWhy: {why}" for why in known) or f" {case.help}".rstrip()
             does = f"returns {float(answer):.6g}" if _is_number(answer) else "ends with a division by zero"
             return Verdict(False, f"{case.words}: {case.right}, and your function {does}.{because}")
+    if any(_changes(function, case) for case in cases):
+        return Verdict(
+            False, "All answers are right, but your function changes an argument: its caller still needs it."
+        )
     return Verdict(True, right)
+
+
+def _changes(function: Callable[..., Any], case: Case) -> bool:
+    """Whether an argument is another value after a call."""
+    arguments = deepcopy(case.arguments)
+    with redirect_stdout(io.StringIO()):
+        function(*arguments)
+    return arguments != case.arguments
 
 
 def _computes(function: Callable[..., Any]) -> bool:
@@ -222,7 +235,7 @@ def answers_of(function: Callable[..., Any], cases: Sequence[Case]) -> tuple[Any
 
 def _answer(function: Callable[..., Any], case: Case) -> Any:
     try:
-        return function(*case.arguments)
+        return function(*deepcopy(case.arguments))
     except Exception as error:  # whatever a learner's function raises is answered by a sentence
         return Raised(type(error).__name__, str(error))
 

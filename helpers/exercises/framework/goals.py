@@ -362,17 +362,19 @@ def rows_and_columns_of_a_warp(tile: tuple[int, int], at_most: int) -> Goal:
     return Goal("rows and columns of C for warp 0", measure, at_most)
 
 
-def rows_of_a_thread(tile: tuple[int, int], at_most: int) -> Goal:
-    """Rows of C from the first to the last element that thread (0, 0) of block (0, 0, 0) stores, both counted.
+def strip_of_a_thread(tile: tuple[int, int], at_least: int) -> Goal:
+    """Elements of C, one directly below the other, that thread (0, 0) of block (0, 0, 0) stores.
 
     tile: rows and columns of C that a block computes.
     """
 
     def measure(j: Judged) -> float:
-        rows, _ = _rows_and_columns(j, tile, lanes=1)
-        return max(rows) - min(rows) + 1 if rows else 0
+        below: dict[tuple[int, int], int] = {}  # (row, column) -> elements of its column down to this row
+        for element in sorted(_elements(j, tile, lanes=1)):
+            below[element] = 1 + below.get((element[0] - 1, element[1]), 0)
+        return max(below.values(), default=0)
 
-    return Goal("rows from the first to the last element of thread (0, 0), both counted", measure, at_most)
+    return Goal("elements of thread (0, 0) lie one below the other", measure, at_least, at_least=True)
 
 
 def neighbours_of_a_warp(at_least: int) -> Goal:
@@ -508,10 +510,10 @@ def _pending(text: str) -> int:
 
 
 def _writes(recording: Recording) -> Iterator[Trace]:
-    """The stores to global memory of a launch; its atomic operations where it stores nothing."""
+    """The stores to global memory of a launch, and the atomic operations on the same arrays, or on any if none stores."""
     traces = [trace for trace in recording.launches[-1].traces if trace.space == "global" and trace.op != "ld"]
-    stores = [trace for trace in traces if trace.op == "st"]
-    return iter(stores or traces)
+    stored = {trace.base for trace in traces if trace.op == "st"}
+    return (trace for trace in traces if not stored or trace.base in stored)
 
 
 def _writes_of(recording: Recording, blocks: int) -> Iterator[tuple[RecordedLaunch, Trace]]:
@@ -526,13 +528,17 @@ def _writes_of(recording: Recording, blocks: int) -> Iterator[tuple[RecordedLaun
 
 def _rows_and_columns(j: Judged, tile: tuple[int, int], lanes: int) -> tuple[set[int], set[int]]:
     """Rows, and columns, of C that the first threads of block (0, 0, 0) store to. tile: of a block."""
-    rows: set[int] = set()
-    columns: set[int] = set()
+    elements = _elements(j, tile, lanes)
+    return {row for row, _ in elements}, {column for _, column in elements}
+
+
+def _elements(j: Judged, tile: tuple[int, int], lanes: int) -> set[tuple[int, int]]:
+    """Rows and columns of the elements of C that the first threads of block (0, 0, 0) store to. tile: of a block."""
+    elements: set[tuple[int, int]] = set()
     for launch, trace in _writes_of(j.recording, 1):
-        some = _written(trace, launch, (1, 1), tile, lanes)
-        rows.update(some[0].tolist())
-        columns.update(some[1].tolist())
-    return rows, columns
+        rows, columns = _written(trace, launch, (1, 1), tile, lanes)
+        elements.update(zip(rows.tolist(), columns.tolist(), strict=True))
+    return elements
 
 
 def _written(

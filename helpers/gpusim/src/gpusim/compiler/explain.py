@@ -408,7 +408,7 @@ def _unknown_kernel(errors: Sequence[Diagnostic], source: str, entries: Sequence
         example = ", ".join("8" for _ in same_name[0].template)
         return UnknownKernel(
             f"{asked} is a template, {same_name[0].usage}: say which instantiation is meant, in the way of "
-            f'"{asked}<{example}>"'
+            f'"{asked}<{example}>", or write it without template'
         )
     if len(same_name) > 1 and any("overloaded" in each.message for each in errors):
         return UnknownKernel(
