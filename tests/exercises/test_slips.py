@@ -45,7 +45,7 @@ def claims(results: list[Outcome], problem: Gemm = PROBLEM) -> tuple[str, ...]:
 
 
 def said(*names: str) -> tuple[str, ...]:
-    return tuple(judge.as_slip(slips.sentence(name)) for name in names)
+    return (judge.as_slip(*map(slips.sentence, names)),)
 
 
 @pytest.mark.parametrize("name", slips.ALL)

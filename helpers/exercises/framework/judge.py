@@ -225,9 +225,11 @@ def has_wrong_numbers(outcomes: Sequence[Outcome]) -> bool:
     )
 
 
-def as_slip(because: str) -> str:
-    """The sentence on a slip that was recognised by what it does alone: the learner's text may be another one."""
-    return f"Exactly the same happens with this slip: “{because}”"
+def as_slip(*because: str) -> str:
+    """The sentence on a slip, or on two together, recognised by what they do alone: the learner's text may be another
+    one."""
+    which = "this slip" if len(because) == 1 else "these two slips together"
+    return f"Exactly the same happens with {which}: {' '.join(f'“{sentence}”' for sentence in because)}"
 
 
 def library_slips(outcomes: Sequence[Outcome], problem: Problem) -> tuple[str, ...]:
@@ -247,7 +249,7 @@ def library_slips(outcomes: Sequence[Outcome], problem: Problem) -> tuple[str, .
     ran = [outcome for outcome in small_first if outcome.output is not None]
     finishes = {(slip.sentence,) for slip in EPILOGUES}  # they show where the kernel ran, though a guard be missing
     if same := _reproducing(problem.guesses(), small_first):
-        return tuple(map(as_slip, same))
+        return (as_slip(*same),)
     if not any(outcome.case.beta for outcome in ran):
         return ()
     same = _reproducing((guess for guess in problem.guesses() if guess.sentences in finishes), ran)
