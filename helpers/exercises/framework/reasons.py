@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -575,14 +576,43 @@ def _is_zero_as_due(text: str, match: re.Match[str]) -> bool:
 
 
 def same_in_every_block(facts: Facts) -> str:
-    """That the text asks for no block's number along an axis along which there are several blocks."""
+    """That the text asks for no block's number along an axis along which there are several blocks: elements are not
+    stored, or a single block along it would be right."""
     if re.search(r"cooperative_groups|ctaid|\bblockIdx\b(?!\s*\.\s*[xyz]\b)|=\s*atomic", facts.text):
         return ""  # it may be asked for in other words
-    for axis, blocks in zip("xyz", facts.setup.grid, strict=False):
-        name = f"blockIdx.{axis}"
-        if blocks > 1 and name in facts.solution and not re.search(rf"\bblockIdx\s*\.\s*{axis}\b", facts.text):
-            return f"{name} does not occur, and this launch has {blocks} blocks along {axis}."
-    return ""
+    missing = {
+        axis: blocks
+        for axis, blocks in zip("xyz", facts.setup.grid, strict=False)
+        if blocks > 1 and f"blockIdx.{axis}" in facts.solution
+        and not re.search(rf"\bblockIdx\s*\.\s*{axis}\b", facts.text)
+    }  # fmt: skip
+    if (
+        not missing
+        or facts.failure.output is None
+        or not (_leaves_out(facts) or _is_right_in_one_block(facts, missing))
+    ):
+        return ""
+    names = " and ".join(f"blockIdx.{axis}" for axis in missing)
+    along = " and ".join(f"{blocks} blocks along {axis}" for axis, blocks in missing.items())
+    return f"{names} {'does' if len(missing) == 1 else 'do'} not occur, and this launch has {along}."
+
+
+def _leaves_out(facts: Facts) -> bool:
+    """Whether a wrong element is stored by no thread."""
+    stores = trial.stores(facts.examination.kernel, facts.problem, facts.failure.case)  # type: ignore[arg-type]
+    return bool((facts.failure.wrong & (stores == 0)).any())
+
+
+def _is_right_in_one_block(facts: Facts, axes: Collection[str]) -> bool:
+    """Whether the launch would be right with a single block along some axes."""
+    setup = facts.problem.prepare(facts.failure.case)
+    grid = tuple(1 if axis in axes else blocks for axis, blocks in zip("xyz", setup.grid, strict=False))
+    try:
+        for _ in range(facts.failure.case.launches):
+            trial.launch(facts.examination.kernel, replace(setup, grid=grid))
+    except SimulatorError:
+        return False
+    return bool(trial.same(setup.left(setup.args), setup.expected).all())
 
 
 _BLOCK_BEGINS = re.compile(
@@ -1096,8 +1126,9 @@ def of_another_block(facts: Facts) -> str:
 
 def _rows_and_columns_of(places: Sequence[np.ndarray]) -> str:
     """'in rows 0 to 15 and columns 16 to 31'"""
-    rows, cols = (theme.runs(np.unique(numbers).tolist()) for numbers in places)
-    return f"in rows {rows} and columns {cols} of C"
+    numbers = {what: np.unique(some).tolist() for what, some in zip(("row", "column"), places, strict=True)}
+    runs = (f"{what}{'' if len(some) == 1 else 's'} {theme.runs(some)}" for what, some in numbers.items())
+    return f"in {' and '.join(runs)} of C"
 
 
 def _stores(facts: Facts, kernel: Any) -> Iterator[tuple[Index, tuple[np.ndarray, ...]]]:
