@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 FEWEST = 3  # elements from which on a factor or a constant is no accident
 # What may stand before the sum, and before the old C, as it is said and as it is computed from alpha and beta.
 OF_SUM = {
-    "sum": lambda a, b: 1.0, "alpha * sum": lambda a, b: a, "beta * sum": lambda a, b: b,
+    "0": lambda a, b: 0.0, "sum": lambda a, b: 1.0, "alpha * sum": lambda a, b: a, "beta * sum": lambda a, b: b,
     "alpha * beta * sum": lambda a, b: a * b, "alpha * alpha * sum": lambda a, b: a * a,
     "alpha * sum + beta * sum": lambda a, b: a + b,
     "alpha * sum + alpha * beta * sum": lambda a, b: a + a * b,
@@ -69,7 +69,8 @@ def other_formula(facts: Facts) -> str:
                     return f"The old C is cut to whole numbers: C becomes {sum_}{old} of those."
                 due = "alpha * sum" if concerned[0].case.beta == 0 and when else "alpha * sum + beta * C"
                 when = when or ("Where beta is not 0, " if old else "")  # else the formulas have no old C
-                return f"{when}C becomes {sum_}{old}, and {due} is needed."
+                found = f"{sum_}{old}".removeprefix("0 + ")
+                return f"{when}C becomes {found}, and {due} is needed."
     return ""
 
 
