@@ -52,17 +52,22 @@ def explained(
     """
     tried = {source: ""}
     solution = with_names_of(source, solution)
+    most_loops = max(_loops(source), _loops(solution))  # a loop in a loop repeats work
     for sentence, lines in _candidates(source.splitlines(), solution, towards, racing):
         changed = "\n".join([*lines, ""])
         if len(tried) > MOST:
             break
-        if changed not in tried:
+        if changed not in tried and _loops(changed) <= most_loops:
             if passes(changed):
                 several = sum((Counter(lines) - Counter(source.splitlines())).values()) > 1
                 single = (said for text, said in tried.items() if said and several and computes(text))
                 return next(single, sentence)
             tried[changed] = sentence
     return ""
+
+
+def _loops(text: str) -> int:
+    return len(re.findall(r"\bfor\s*\(", _without_comments(text)))
 
 
 _DECLARED = re.compile(r"(?<![\w.])(int|unsigned|float|double)\s+(\w+)\s*=\s*([^;]*);")
