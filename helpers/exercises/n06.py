@@ -64,9 +64,9 @@ def predict_small() -> Prediction:
     options = {f"{large:.1f} times as fast": large, "twice as fast": 2, "as fast": 1, "a quarter as fast": 1 / 4}
     reasons = (
         "A thread reads an eighth of the floats per FMA at every size. But how many tiles of 128 × 128 has C?",
-        f"That is a smaller gain, as where some of the SMs wait for the last blocks. Here {sms - few} SMs have none.",
-        f"An SM would then have to be {several // few} times as fast with block_tile_2d: it has {few} blocks here, and "
-        f"shared_memory {several}.",
+        f"The gain shrinks to that where some of the SMs have nothing to do. Here {sms - few} of {sms} have nothing.",
+        f"block_tile_2d has {few} blocks here, and shared_memory {several}. With a block of block_tile_2d an SM would "
+        f"have to be {several // few} times as fast.",
         f"C has {few} tiles of 128 × 128, so {few} of {sms} SMs have a block; shared_memory has {several} blocks.",
     )
     return predict(
