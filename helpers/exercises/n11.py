@@ -63,7 +63,7 @@ def check_floats(WM: int | None, WN: int | None) -> Verdict:
             return Verdict(False, f"{name} = {value!r}, {patches}")
     lanes = WM // TM * (WN // TN)
     if lanes != 32:
-        return Verdict(False, f"({WM} / {TM}) · ({WN} / {TN}) = {lanes} threads, but a warp has 32 lanes.")
+        return Verdict(False, f"({WM} / {TM}) · ({WN} / {TN}) is {lanes}, but a warp has 32 lanes.")
     fewest = min(TM * down + TN * (32 // down) for down in (1, 2, 4, 8, 16, 32))
     counted = f"{WM} × {WN}: {WM} + {WN} = {WM + WN} floats for {WM * WN} FMAs."
     if fewest == WM + WN:
@@ -169,7 +169,7 @@ WARP_PLACE = KernelExercise(
         Wrong("starter", "Row and column are both remainders, so that two warps have the same tile, and half of the "
               "tiles have no warp."),
         Wrong("rows_of_four", "A row of warp tiles has BN / WN = 2 of them, not BM / WM = 4: warps reach beyond the "
-              "block's tile, and its lower half has no warp."),
+              "block's tile."),
         Wrong("lanes_by_rows", "A row of lanes has WN / TN = 8 of them, not WM / TM = 4."),
         Wrong("warp_not_scaled", "Warp tiles begin WM rows and WN columns apart, not one."),
         Wrong("lane_not_scaled", "A lane's patch begins TM rows and TN columns after its neighbour's, not one."),

@@ -449,17 +449,17 @@ def _in_conflict(own: Judged, course: Judged) -> str:
 
 
 def _more_shared(own: Judged, course: Judged) -> str:
-    """That a block of a right kernel takes more shared memory than one of the course's solution, and gains nothing by
-    it; "" if it does not, or if padding saves wavefronts."""
+    """That a block of a right kernel takes more shared memory than one of the course's solution; "" if it does not, or
+    if padding saves wavefronts."""
     mine, due = (judged.kernel.shared_size_bytes + judged.shared_bytes for judged in (own, course))
     served, served_there = (judged.recording.total("wavefronts", "shared") for judged in (own, course))
     if mine <= due or served < served_there:
         return ""
     mine_alone = own.kernel.shared_size_bytes - course.kernel.shared_size_bytes
-    beside = f": {theme.thousands(mine_alone)} of its own beside the room of the launch" if own.shared_bytes else ""
+    beside = f", {theme.thousands(mine_alone)} of its own beside the room of the launch" if own.shared_bytes else ""
     return (
-        f"Right, but a block takes {theme.thousands(mine)} bytes of shared memory, where {theme.thousands(due)} would "
-        f"do{beside}."
+        f"A block takes {theme.thousands(mine)} bytes of shared memory{beside}, and one of the course's solution "
+        f"{theme.thousands(due)}."
     )
 
 

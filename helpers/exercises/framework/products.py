@@ -149,7 +149,7 @@ def _explained(probe: Probe, tiles: Tiles) -> Iterator[str]:
         return
     if not probe.count[written].any():
         if K > 1 and not probe.with_beta.any():
-            yield "C is 0 even where all numbers of A and B are 1."
+            yield "The sum of products is 0 even where all numbers of A and B are 1."
         return
     degrees = probe.degrees
     if missing := [name for name, degree in zip("AB", degrees, strict=True) if degree == 0]:

@@ -305,8 +305,8 @@ def _unaligned_row(facts: Facts, name: str, index: int, taken: int) -> str:
     byte, named = row * width * matrix.itemsize, _size_named(facts, width)
     return (
         f"The rows of {name} have {named}{width} floats, so that row {row} begins at byte {byte}, which is no "
-        f"multiple of {taken * matrix.itemsize}. Only where that is a multiple of {taken} floats do all rows begin at "
-        "one."
+        f"multiple of {taken * matrix.itemsize}. All rows begin at one only where a row has a multiple of {taken} "
+        "floats."
     )
 
 
@@ -731,6 +731,9 @@ def _out_of_reach(facts: Facts, line: int, text: str, number: int, element: str)
     """
     start = f"No thread's index in line {line} is that of {element}"
     split, shape = _row_and_column(text), facts.problem.as_matrix(facts.failure.expected).shape
+    length = shape[0] if getattr(facts.problem, "column_major", False) else shape[-1]
+    if split and not np.array_equal(integers.value(split[1], facts.all_threads), length):
+        split = None  # its rows are not those of the matrix
     reached = [integers.value(part, facts.all_threads) for part in (split[0], split[2])] if split else [None]
     if None in [reach if reach is None else 0 for reach in reached]:
         values = theme.runs(np.unique(integers.value(text, facts.all_threads)).tolist())
