@@ -251,9 +251,8 @@ def _judge_order(function: Any) -> Verdict:
     if not lost:
         return Verdict(True, f"All 32 FMAs in {len(order)} cycles: done, the goal is 32.", picture)
     number = next(number for number, step in enumerate(steps) if step.lost)
-    at = f"the first one at FMA {number}, {fmas[number].text}"
+    at = f"the first one at FMA {number}, {fmas[number].text}: {_stopped(steps, number)}"
     took = f"All 32 FMAs in {len(order) + lost} cycles: not there yet, the goal is 32"
-    because = because or f"\nWhy: {_stopped(steps, number)}"
     return Verdict(False, f"{took}. {theme.plural(lost, 'cycle')} lost, {at}.{because}", picture)
 
 
@@ -262,8 +261,8 @@ def _stopped(steps: Sequence[Step], number: int) -> str:
     before = steps[number - 1].behind if number else (0, 0)
     even, odd = (owed + new for owed, new in zip(before, steps[number].asked, strict=True))
     bank = 0 if even > odd else 1
-    asked = f"FMA {number} asks the {('even', 'odd')[bank]} bank for {steps[number].asked[bank]} registers"
-    return f"{asked}, and from the FMAs before it that bank still owes one." if before[bank] else f"{asked} at once."
+    asked = f"it asks the {('even', 'odd')[bank]} bank for {steps[number].asked[bank]} registers"
+    return f"{asked}, and from the FMAs before it that bank still owes one" if before[bank] else f"{asked} at once"
 
 
 def _picture_of(function: Callable[[], Order]) -> theme.Figure:

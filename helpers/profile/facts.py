@@ -36,6 +36,7 @@ WHY = {
     "local": "the lanes of a warp ask for different elements of their arrays",
     "shared": "the lanes of a warp meet in the same bank",
 }
+BEST = {"global": "at best", "local": "at best", "shared": "without bank conflicts"}  # fewer, if merged
 WASTE = 1.5  # times the cost at best, from which on the page says so
 WASTES = 3  # that are shown
 MOST_CHECKED = 50_000  # instructions of a thread, in more of which hazards are looked for in the first block alone
@@ -68,7 +69,7 @@ class Waste:
         each, best = (f"{total / access.requests:.3g}" for total in (access.cost, access.ideal))
         return (
             f"Line {self.line}: {OPERATIONS[access.op]} {access.space} memory takes {each} {access.unit} per request, "
-            f"and {best} at best: {WHY[access.space]}."
+            f"and {best} {BEST[access.space]}: {WHY[access.space]}."
         )
 
 

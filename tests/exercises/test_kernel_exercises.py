@@ -109,7 +109,7 @@ def test_a_guard_is_advised_only_where_it_could_help():
 def test_what_was_checked_is_said():
     sentence = BETA.check(BETA.solved).sentence
     assert "8\u00a0shapes, tails and single rows and columns included, also when launched twice" in sentence
-    assert "none is out of bounds, and no race can change a value" in sentence
+    assert "none is out of bounds, and no race that can change a value was found" in sentence
 
 
 def test_what_a_kernel_prints_is_quoted_once_and_shortened():

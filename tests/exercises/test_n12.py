@@ -58,14 +58,14 @@ def test_any_map_without_a_merged_load_is_accepted():
     [
         (
             [(y, x) for y in (0, 2, 4, 6, 1, 3, 5, 7) for x in range(4)],
-            "FMA 0 asks the even bank for 3 registers at once",
+            "the first one at FMA 0, .*: it asks the even bank for 3 registers at once",
         ),
-        ([(y, x) for x in (3, 2, 1, 0) for y in range(8)], "FMA 1 asks the odd bank for 2 .* still owes one"),
+        ([(y, x) for x in (3, 2, 1, 0) for y in range(8)], "FMA 1, .*: it asks the odd bank for 2 .* still owes one"),
     ],
 )
 def test_unforeseen_order_is_answered_by_the_bank_that_stops_it(order, asked):
     verdict = exercises.get("fma_order").check(lambda: order)
-    assert verdict.passed is False and re.search(f"Why: {asked}", verdict.sentence)
+    assert verdict.passed is False and re.search(asked, verdict.sentence) and "Why" not in verdict.sentence
 
 
 @pytest.mark.parametrize("first", [1, -1])

@@ -86,7 +86,7 @@ def _reached(examination: Examination, goals: Sequence[Goal]) -> bool:
 
 
 def _checked(examination: Examination, problem: Problem) -> str:
-    """'C is right for 8 shapes, … 12 345 accesses none is out of bounds, and no race can change a value.'"""
+    """'C is right for 8 shapes, … none is out of bounds, and no race that can change a value was found.'"""
     outcomes = examination.outcomes
     text = f"{problem.output} is right for {theme.plural(len(outcomes), 'shape')}"
     if not _whole_tiles(examination, problem):
@@ -96,7 +96,7 @@ def _checked(examination: Examination, problem: Problem) -> str:
     twice = any(outcome.case.launches > 1 for outcome in outcomes)
     text += ", also when launched twice" if twice else ""
     accesses = sum(outcome.report.shared_accesses + outcome.report.global_accesses for outcome in outcomes)
-    rest = "none is out of bounds, and no race can change a value."  # stores of equal values are no finding
+    rest = "none is out of bounds, and no race that can change a value was found."  # but stores of equal ones
     return f"{text}. In {theme.plural(accesses, 'access', 'es')} {rest}"
 
 

@@ -510,7 +510,7 @@ def _pending(text: str) -> int:
 
 
 def _writes(recording: Recording) -> Iterator[Trace]:
-    """The stores to global memory of a launch, and the atomic operations on the same arrays, or on any if none stores."""
+    """The stores to global memory of a launch, and the atomic operations on the same arrays; on any if none stores."""
     traces = [trace for trace in recording.launches[-1].traces if trace.space == "global" and trace.op != "ld"]
     stored = {trace.base for trace in traces if trace.op == "st"}
     return (trace for trace in traces if not stored or trace.base in stored)

@@ -364,7 +364,10 @@ def never_stored(facts: Facts) -> str:
 
 
 def _touched(facts: Facts, name: str, block: Index) -> dict[str, dict[int, set[tuple[int, ...]]]]:
-    """{"ld": {line: elements}, "st": …}: what the threads of a block access of an array in shared memory."""
+    """{"ld": {line: elements}, "st": …}: what the threads of a block access of an array in shared memory.
+
+    Nothing where the array's elements are not known, as in one of structs: such accesses are located by byte only.
+    """
     kernel = facts.examination.kernel
     arrays = gpusim.SharedNames(kernel.pointers.shared_arrays, {}, kernel.compiled.source, kernel.name)  # type: ignore[union-attr]
     launch = trial.record(kernel, facts.problem.prepare(facts.failure.case), blocks=(block,)).launches[-1]  # type: ignore[arg-type]
@@ -374,8 +377,8 @@ def _touched(facts: Facts, name: str, block: Index) -> dict[str, dict[int, set[t
             line = launch.program.instructions[trace.instruction].line
             active = trace.addresses if trace.active is None else trace.addresses[trace.active]
             for byte in np.unique(active[:, None] + np.arange(0, max(trace.width, 4), 4)).tolist():
-                array, index, _ = arrays.locate(trace.instruction, byte)
-                if array == name:
+                array, index, element = arrays.locate(trace.instruction, byte)
+                if array == name and element != f"byte {index[0]} of {name}":
                     for op in {"ld": ("ld",), "ldsm": ("ld",), "atom": ("ld", "st"), "red": ("ld", "st")}.get(
                         trace.op, ("st",)
                     ):

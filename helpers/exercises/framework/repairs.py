@@ -237,15 +237,22 @@ def _exchanged(pairs: list[tuple[str, str]]) -> tuple[str, list[tuple[str, str]]
 
 
 def _one_line_more(lines: list[str], solution: list[str]) -> Iterator[tuple[str, list[str]]]:
-    """A line of the solution that is missing, in front of each line like the one that it stands before there."""
+    """A line of the solution that is missing, in front of each line like the one that it stands before there.
+
+    First where the line above is like the one above it there, too: a `}` is before many lines.
+    """
     mine = [code(line) for line in lines]
     missing = Counter(map(code, solution)) - Counter(mine)
     for number, line in enumerate(solution):
         bare = code(line)
-        following = next((other for other in map(code, solution[number + 1 :]) if other), "")
+        above, following = (
+            next((other for other in map(code, some) if other), "")
+            for some in (solution[:number][::-1], solution[number + 1 :])
+        )
         if bare and missing[bare]:
             text = line.split("//")[0].strip()
-            for at in (n for n, other in enumerate(mine) if other == following):
+            places = [n for n, other in enumerate(mine) if other == following]
+            for at in sorted(places, key=lambda n: above != next(filter(None, mine[:n][::-1]), "")):
                 yield f"With `{text}` in front of line {at + 1} {PROVEN}", [*lines[:at], line, *lines[at:]]
 
 
