@@ -190,7 +190,7 @@ COLUMN_MAJOR = Blank(
     difficulty=2,
     problem=Gemm(
         "sgemm_columns", (32, 8), (8, 32), Tiles(), rows_along="either", column_major=True,
-        shapes=((64, 40, 8), (40, 64, 9), (33, 65, 17), (5, 37, 3), (41, 1, 6), (1, 35, 2), (1, 1, 1)),
+        shapes=((64, 40, 8), (40, 64, 9), (33, 65, 17), (5, 37, 35), (41, 1, 6), (1, 35, 2), (1, 1, 1)),
     ),
     picture=SectorsOf(
         ((4, "ld"), (5, "ld"), (7, "st")), Case({"M": 128, "N": 128, "K": 32}),
@@ -227,7 +227,7 @@ COLUMN_MAJOR = Blank(
 COALESCED = Blank(
     **texts.of("03", "coalesced"),
     difficulty=1,
-    problem=Gemm("sgemm", (32, 8), (8, 32), scaled=False, shapes=((16, 96, 24), (8, 32, 5), (32, 64, 7), (24, 32, 1))),
+    problem=Gemm("sgemm", (32, 8), (8, 32), scaled=False, shapes=((16, 96, 24), (8, 32, 37), (32, 64, 7), (24, 32, 1))),
     picture=SectorsOf(((3, "ld"), (4, "ld"), (5, "st")), Case({"M": 16, "N": 96, "K": 8}), "your kernel"),
     goals=(goals.sectors_a_load(2.6),),
     judged=Case({"M": 16, "N": 96, "K": 64}),

@@ -201,7 +201,7 @@ MISTAKES: tuple[tuple[Version, str], ...] = tuple(
 TELLING = (
     (H200, TILED), (H200, Block(80, 30, 1000)), (H200, Block(64, 37, 0)), (H200, Block(1024, 32, 8192)),
     (H200, Block(32, 16, 0)), (H200, Block(80, 16, 0)), (H200, Block(64, 32, 45670)), (A6000, TILED),
-    (A6000, Block(64, 32, 8192)), (A6000, Block(32, 16, 0)),
+    (A6000, Block(64, 32, 8192)), (A6000, Block(32, 16, 0)), (H200, Block(256, 33, 0)),
 )  # fmt: skip
 
 

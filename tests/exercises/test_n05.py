@@ -91,6 +91,14 @@ def test_forgotten_reserved_bytes_are_named_in_any_spelling():
     )
 
 
+def test_registers_of_a_warp_are_rounded_up_and_not_to_the_nearest():
+    def mine(gpu, threads, registers, shared_bytes):
+        return BLOCKS_THAT_FIT.solved(gpu, threads, max(round(registers * 32 / 256), 1) * 8, shared_bytes)
+
+    verdict = BLOCKS_THAT_FIT.check(mine)
+    assert verdict.passed is False and "33 registers per thread" in verdict.sentence
+
+
 def test_a_function_without_a_body_waits_and_is_not_remembered():
     assert BLOCKS_THAT_FIT.judge(BLOCKS_THAT_FIT.starter).passed is None
     assert BLOCKS_THAT_FIT.judge(lambda *_: None).passed is None

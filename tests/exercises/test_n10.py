@@ -33,7 +33,7 @@ def test_the_hunt_for_a_buffer_begins_without_advice_on_barriers():
 def test_a_barrier_is_not_advised_where_it_misses_the_goal():
     answers = [slip for slip in slips() if slip.exercise == "next_tile" and "in front of the stores" in slip.says]
     sentence = answers[0].check().sentence
-    assert "No barrier lies between them" in sentence and "Put __syncthreads()" not in sentence, sentence
+    assert "No barrier of the block lies between them" in sentence and "Put __syncthreads()" not in sentence, sentence
 
 
 def test_asynchronous_copies_are_not_said_to_hide_nothing():

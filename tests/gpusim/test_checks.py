@@ -318,7 +318,7 @@ def test_race_names_lines_threads_element_and_missing_barrier():
         "    thread (0, 0, 0) writes tile[0][0]\n"
         "  line 4: y[threadIdx.y * 40 + threadIdx.x] = tile[1 - threadIdx.y][threadIdx.x];\n"
         "    thread (0, 1, 0) reads tile[0][0]\n"
-        "No barrier lies between them, so that on a GPU either may come first. "
+        "No barrier of the block lies between them, so that on a GPU either may come first. "
         "Put __syncthreads() between line 3 and line 4."
     )
     (finding,) = caught.value.report.findings

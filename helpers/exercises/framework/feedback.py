@@ -57,7 +57,11 @@ def verdict(
         picture = _picture(examination, failure, problem)
     else:
         text = _checked(examination, problem)
-        text += f"\n{examination.message}" if examination.message else _measured(examination, goals)
+        text += (
+            f"\n{_OF_LAUNCH.sub(MUCH_WORK, examination.message)}"
+            if examination.message
+            else _measured(examination, goals)
+        )
     text += _printed(failure or examination.outcomes[0], problem)
     done = failure is None and not examination.message and _reached(examination, goals)
     if done:
@@ -168,6 +172,7 @@ _OF_ORDER = re.compile(r"barrier|wait|__sync|fence", re.IGNORECASE)
 _OF_LAUNCH = re.compile(
     r"; dynamic shared memory needs shared_mem=… in the launch(?=\.)"
     r"| Shared memory alone may get its size at the launch:[^\n]*shared_mem=…\."
+    r"|: say which instantiation is meant, in the way of \"[^\"]*\"|: compile the kernel by RawModule\([^)]*\)"
     r"| If the work is really that long, use a smaller problem, or gpusim\.record\(max_instructions=…\)\."
 )
 MUCH_WORK = " If it does, it executes far more instructions than the course's solution."

@@ -171,7 +171,7 @@ def record(
     with redirect_stdout(io.StringIO()):
         return recorded(
             kernel, *_launch(setup),
-            blocks=blocks, only_traced=only_traced, checks=checks, max_instructions=MAX_INSTRUCTIONS,
+            blocks=blocks, only_traced=only_traced, checks=checks, max_instructions=4 * MAX_INSTRUCTIONS,
         )  # fmt: skip
 
 

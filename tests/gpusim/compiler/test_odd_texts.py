@@ -86,7 +86,9 @@ def test_launch_without_arguments_says_what_they_are():
 @pytest.mark.parametrize("call", ["pow(x[1], 2.0)", "sqrt(n)", "std::fmod(x[1], 3.0)"])
 def test_mixed_arguments_of_mathematics_get_advice(call):
     name = call.split("(")[0].removeprefix("std::")
-    assert f"has {name} for arguments of one type alone, float or double" in message(KERNEL.format(f"x[2] = {call};"))
+    advice = message(KERNEL.format(f"x[2] = {call};"))
+    assert f"has {name} for arguments of one type alone, float or double" in advice
+    assert advice.rstrip().endswith("static_cast<float>(n) for an integer n.")
 
 
 def test_arrays_at_one_address_are_warned_of():

@@ -127,7 +127,8 @@ class Messages:
                 "access its warp must arrive at an mbarrier or a named barrier, and before the later one the other "
                 "warp must wait for the same phase of it; or put __syncthreads() between them, to which all come."
             )
-        order = "No barrier lies between them, so that on a GPU either may come first"
+        of_block = "" if same_warp else "of the block "  # __syncwarp() may lie there
+        order = f"No barrier {of_block}lies between them, so that on a GPU either may come first"
         if same_warp:
             volatile = not self._volatile.isdisjoint((first.instruction, second.instruction))
             order += " (the lanes of a warp need not run in step"

@@ -92,8 +92,8 @@ _HINTS = tuple((re.compile(message), re.compile(line), hint) for message, line, 
     (
         r'more than one instance of (?:overloaded function|function template) "(?:std::)?(' + _MATHEMATICAL + ')"', "",
         r"NVRTC, unlike nvcc with the host's headers, has \1 for arguments of one type alone, float or double. Write "
-        r"numbers as floats, 2.0f for 2.0 (which is also much faster), and convert integers: "
-        r"\1(static_cast<float>(n), …).",
+        r"numbers as floats, 2.0f for 2.0 (which is also much faster), and static_cast<float>(n) "
+        r"for an integer n.",
     ),
     (
         "annotation on lambda requires --extended-lambda", "",
