@@ -207,7 +207,7 @@ STRIP = Blank(
     problem=Gemm("sgemm", (32, 8), (32, 32), Tiles(BM=32, BN=32, BK=8, TM=4), scaled=False,
                  shapes=((32, 64, 24), (64, 32, 16), (32, 32, 8), (96, 64, 40))),
     picture=TilePhasesOf(Case({"M": 64, "N": 64, "K": 24}), "your kernel"),
-    goals=(goals.shared_loads_per_fma(0.60), goals.strip_of_a_thread((32, 32), 4)),
+    goals=(goals.shared_loads_per_fma(0.60), goals.floats_loaded(2048), goals.strip_of_a_thread((32, 32), 4)),
     judged=Case({"M": 32, "N": 32, "K": 32}),
     before="tiled",
     wrong=(
@@ -244,7 +244,7 @@ PATCH = Blank(
     problem=Gemm("sgemm", (16, 16), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=4, TN=4), scaled=False,
                  shapes=((64, 128, 24), (128, 192, 8), (64, 64, 16))),
     picture=TilePhasesOf(Case({"M": 128, "N": 128, "K": 24}), "your kernel"),
-    goals=(goals.shared_loads_per_fma(0.45),),
+    goals=(goals.shared_loads_per_fma(0.45), goals.floats_loaded(2048)),
     judged=Case({"M": 64, "N": 64, "K": 16}),
     before="strip",
     wrong=(
