@@ -118,10 +118,14 @@ def _cannot_be(lane_y: str, lane_x: str, kernel: Kernel) -> str:
     for name, formula, size in (("lane_y", lane_y, down), ("lane_x", lane_x, across)):
         if "//" in formula:
             return f"{name} = {formula}: in C++ // begins a comment. Whole numbers are divided by /."
-        lanes = integers.value(formula, {"lane": np.arange(32), "LANES_Y": down, "LANES_X": across})
-        outside = [] if lanes is None else np.flatnonzero((lanes := np.broadcast_to(lanes, 32)) // size != 0)
+        threads = np.arange(kernel.threads)
+        names = {"lane": threads % 32, "threadIdx.x": threads, "LANES_Y": down, "LANES_X": across}
+        places = integers.value(formula, names)
+        outside = [] if places is None else np.flatnonzero(np.broadcast_to(places, threads.shape) // size != 0)
         if len(outside):
-            return f"{name} must be 0 … {size - 1}, and {formula} is {int(lanes[outside[0]])} for lane {outside[0]}."
+            first = int(outside[0])
+            which, place = "lane" if first < 32 else "thread", int(np.broadcast_to(places, threads.shape)[first])
+            return f"{name} must be 0 … {size - 1}, and {formula} is {place} for {which} {first}."
     return ""
 
 

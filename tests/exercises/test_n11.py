@@ -42,6 +42,7 @@ def test_a_lane_map_passes_if_both_loads_are_merged(formulas, passed):
         (("(lane >> 1) % 8", "lane / 16 * 2 + lane % 2"), "that is our zigzag"),
         (("lane // 4", "lane % 4"), "// begins a comment"),
         (("lane / 4", "lane % 5"), "lane_x must be 0 … 3"),
+        (("threadIdx.x / 4", "threadIdx.x % 4"), "threadIdx.x / 4 is 8 for thread 32."),
         (("0", "lane % LANES_X"), "by no lane"),
         (("lan / 4", "lane % 4"), "undefined"),
         ((1, 2), "as text"),

@@ -344,10 +344,12 @@ class KernelExercise(Exercise):
         """The sentence of the known wrong solution that does exactly what was found. Where the lines that the wrong one
         lacks do not make the source right, a change elsewhere that does is the better answer."""
         passes = partial(self._is_right_with, examination)
+        stopped = any(outcome.error is not None for outcome in examination.outcomes)
         for known in self._doing_the_same(examination, source):
             lines = self._changed_by(self.wrong_source(known), source)
             elsewhere = not repairs.explained(source, self.solved, passes, lines)
-            return (elsewhere and self._repaired(examination, source)) or (judge.as_slip(known.because),)
+            repaired = self._repaired(examination, source) if elsewhere else ()
+            return repaired or (judge.as_slip(known.because, stopped=stopped),)
         return ()
 
     def _has_the_names(self, known: Wrong, source: str) -> bool:

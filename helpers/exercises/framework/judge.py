@@ -225,11 +225,15 @@ def has_wrong_numbers(outcomes: Sequence[Outcome]) -> bool:
     )
 
 
-def as_slip(*because: str) -> str:
+def as_slip(*because: str, stopped: bool = False) -> str:
     """The sentence on a slip, or on two together, recognised by what they do alone: the learner's text may be another
-    one."""
+    one.
+
+    stopped: whether a launch did not run to its end: then where it stops was compared, and not what it had stored.
+    """
     which = "this slip" if len(because) == 1 else "these two slips together"
-    return f"Exactly the same happens with {which}: {' '.join(f'“{sentence}”' for sentence in because)}"
+    what = "A launch stops in the same way with" if stopped else "Exactly the same happens with"
+    return f"{what} {which}: {' '.join(f'“{sentence}”' for sentence in because)}"
 
 
 def library_slips(outcomes: Sequence[Outcome], problem: Problem) -> tuple[str, ...]:
