@@ -297,7 +297,12 @@ TWO_OF_ALL = Blank(
                Case({"M": 70, "N": 150, "K": 3}, launches=2)),
     ),
     picture=Drawn(pictures.of_blocks),
-    goals=(goals.store_sectors(200), goals.load_requests(24, PARTS, "parts"), of_alone()),
+    goals=(
+        goals.store_sectors(200),
+        goals.load_requests(24, PARTS, "parts"),
+        goals.loads_behind_count(PARTS, PARTS + 1, "parts"),
+        of_alone(),
+    ),
     judged=JUDGED_ALL,
     wrong=(
         Wrong("no_fences", UNFENCED, ((STORED, STORED.replace("        __threadfence();\n", "")),)),
