@@ -812,10 +812,13 @@ def _is_thread(where: tuple[Index, Index]) -> str:
 
 
 def _stores_with(facts: Facts, source: str, element: int) -> bool:
-    """Whether a thread stores an element in the launch that failed, with another source."""
+    """Whether a thread stores an element in the launch that failed, and no wrong number, with another source."""
     try:
         kernel = simulated(source, facts.problem.entry)
     except (CompileError, SimulatorError):
+        return False
+    left = trial.run(kernel, facts.problem, facts.failure.case)
+    if left.output is not None and left.wrong.reshape(-1)[element] and not np.isnan(left.output.reshape(-1)[element]):
         return False
     return trial.writer(kernel, facts.problem, facts.failure.case, element) is not None
 
