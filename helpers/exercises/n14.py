@@ -287,6 +287,7 @@ SLICES = Blank(
         goals.stored_once(),
         goals.no_atomics("Where atomics add the parts, the order is that in which the groups come, and another order "
                          "may give other bits. Let one thread add the four in a fixed order, without atomics."),
+        goals.multiplications(1024, "Right, but 808 would do where the groups share out k."),
     ),
     wrong=(
         Wrong("all_of_k", "Every group adds up all of k: each product is counted four times."),
@@ -322,7 +323,7 @@ class Shares:
     tile: tuple[int, int] = field(default=(1, 3), init=False)
     cases: tuple[Case, ...] = tuple(
         Case({"tiles": tiles, "steps": steps, "blocks": blocks})
-        for tiles, steps, blocks in ((5, 8, 4), (3, 10, 4), (2, 7, 5), (9, 4, 4), (1, 3, 5))
+        for tiles, steps, blocks in ((5, 8, 4), (3, 10, 4), (2, 7, 5), (9, 4, 4), (1, 3, 5), (2, 31, 7))
     )
 
     def prepare(self, case: Case) -> Setup:

@@ -342,8 +342,8 @@ def test_race_in_the_only_warp_of_a_block_asks_for_syncwarp():
     with pytest.raises(errors.RaceError) as caught:
         function(1, 64, (np.zeros(64, I32),))
     assert str(caught.value).endswith(
-        "Put __syncthreads() between line 3 and line 4. __syncwarp() is enough only if it is always lanes of one warp "
-        "that meet here."
+        "Put a barrier between line 3 and line 4. __syncwarp() is enough if it is always lanes of one warp that "
+        "meet here, else __syncthreads()."
     )
 
 

@@ -77,13 +77,23 @@ def global_atomics(at_most: int) -> Goal:
     return Goal("atomic requests to global memory", lambda j: updates(j, "global"), at_most, explain=explain)
 
 
-def no_atomics(why: str) -> Goal:
-    """Instructions of warps that update global or shared memory by atomics: none. why: what they would do."""
+def no_atomics(why: str, parameter: int | None = None, name: str = "") -> Goal:
+    """Instructions of warps that update global or shared memory by atomics: none. why: what they would do.
+
+    parameter: that of the only array that counts, from 0; None for all.  name: ours of it.
+    """
 
     def measure(j: Judged) -> int:
-        return sum(trace.op in ("atom", "red") for trace in j.all_blocks().launches[-1].traces)
+        array = None if parameter is None else j.kernel.compiled.parameters[parameter].name
+        updates = (trace for trace in j.all_blocks().launches[-1].traces if trace.op in ("atom", "red"))
+        return sum(array in (None, trace.array) for trace in updates)
 
-    return Goal("atomic updates", measure, 0, explain=lambda _: why)
+    return Goal(f"atomic updates of {name}" if name else "atomic updates", measure, 0, explain=lambda _: why)
+
+
+def multiplications(at_most: int, why: str) -> Goal:
+    """Instructions of warps that multiply and add floats. why: what makes them more."""
+    return Goal("multiplications by warps", _fmas, at_most, explain=lambda _: why)
 
 
 def floats_loaded(at_most: int) -> Goal:

@@ -693,7 +693,7 @@ def sent_home(facts: Facts) -> str:
             owners = np.argwhere(index == element)
             where = f"{name}[{', '.join(map(str, facts.problem.index(np.unravel_index(element, output.shape))))}]"
             if len(owners) == 0:
-                return _out_of_reach(facts, number, text, element, where)
+                return _out_of_reach(facts, number, text, where)
             kept = _kept_away(facts, number, element, *map(int, owners[0]))
             return (
                 f"{kept} Its index in line {number}, `{text}`, is that of {where}, which no thread stores."
@@ -727,10 +727,10 @@ def _indices(facts: Facts, block: int, thread: int) -> tuple[Index, Index]:
     return tuple(map(int, unravel(block, grid))), tuple(map(int, unravel(thread, size)))  # type: ignore[return-value]
 
 
-def _out_of_reach(facts: Facts, line: int, text: str, number: int, element: str) -> str:
+def _out_of_reach(facts: Facts, line: int, text: str, element: str) -> str:
     """That no thread stores an element: which rows and columns the threads' indices are, and which there are.
 
-    number: of the element, in memory's order.  element: as it is named.
+    element: as it is named.
     """
     start = f"No thread's index in line {line} is that of {element}"
     split, shape = _row_and_column(text), facts.problem.as_matrix(facts.failure.expected).shape
@@ -746,9 +746,6 @@ def _out_of_reach(facts: Facts, line: int, text: str, number: int, element: str)
         f"`{part}` is {theme.runs(numbers)}" for part, numbers in zip((split[0], split[2]), sets, strict=True)
     )  # type: ignore[index]
     sizes = f"{shape[0]} rows and {shape[1]} columns" if len(shape) == 2 else f"{shape[0]} elements"
-    first, second = np.unravel_index(number, facts.failure.expected.shape)[-2:]
-    if len(shape) == 2 and min(shape) > 1 and first in sets[0] and second in sets[1]:
-        return f"{start}: {ranges}, but no thread has `{split[0]}` = {first} and `{split[2]}` = {second} at once."  # type: ignore[index]
     return f"{start}: {ranges}, and there are {sizes}."
 
 

@@ -18,6 +18,13 @@ def floats(case: Case) -> np.ndarray:
     return values(1, case.sizes["n"], 1)[0]
 
 
+def with_zeros(case: Case) -> np.ndarray:
+    """(n,) float32: every fifth one is 0, the others are those of `floats`."""
+    x = floats(case)
+    x[2::5] = 0.0
+    return x
+
+
 def few_values(case: Case) -> np.ndarray:
     """(n,) float32 with "values" different numbers, all others NaN where "numbers" says how many there are.
 

@@ -18,6 +18,7 @@ from helpers.exercises.n16.arrays import (
     place_of_smallest,
     positive_first,
     running_sums,
+    with_zeros,
 )
 
 PREFIX = Blank(
@@ -77,9 +78,12 @@ BY_ROUNDS = "In each round y goes on 32 elements further, so that gaps stay: sto
 KEEP_POSITIVE = Blank(
     **texts.of("16", "keep_positive"),
     difficulty=2,
-    problem=OverArray("keep_positive", "y", 32, positive_first, of_lengths(32, 50, 96, 7, 1, 200), blocks=1),
+    problem=OverArray("keep_positive", "y", 32, positive_first, of_lengths(32, 50, 96, 7, 1, 200), blocks=1,
+                      inputs=with_zeros),
     picture=Drawn(pictures.who_reads),
     wrong=(
+        Wrong("zeros_vote", "Lanes with a 0 vote, too, and store nothing, so that gaps stay: ask for v > 0 in the "
+              "vote, as before the store.", (("__ballot_sync(FULL, v > 0.0f)", "__ballot_sync(FULL, v >= 0.0f)"),)),
         Wrong("place_in_x", BY_ROUNDS, (("y[kept + below]", "y[first + below]"),)),
         Wrong("own_place", "Elements keep the places that they had in x, so that gaps stay: count the votes below.",
               (("y[kept + below]", "y[first + lane]"),)),

@@ -214,7 +214,11 @@ LAST_BLOCK = Blank(
         blocks=5, before=0.0, workspace=_parts_and_count,
     ),
     picture=Drawn(pictures.who_reads),
-    goals=(goals.loads_behind_count(2, 3, "parts"),),
+    goals=(
+        goals.loads_behind_count(2, 3, "parts"),
+        goals.no_atomics("The task is to do without an atomic on a float: where blocks add by atomics, the order is "
+                         "that in which they come.", 4, "total"),
+    ),
     judged=Case({"n": 700}, launches=2),
     wrong=(
         Wrong("no_fence", NO_FENCE, (("        __threadfence();\n", ""),)),

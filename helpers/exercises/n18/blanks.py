@@ -230,7 +230,7 @@ FUSED_STEPS = Blank(
               (("erff(value * 0.70710678f)", "erff(value)"),)),
         Wrong("times_root", "The error function is asked at value *divided* by the root of 2: value * 0.7071.",
               (("erff(value * 0.70710678f)", "erff(value * 1.41421356f)"),)),
-        Wrong("no_one", "The 1 is added: erf goes from -1 to 1, and the share from 0 to 1.",
+        Wrong("no_one", "Here the share is half of erf, and goes from -1/2 to 1/2: it is half of 1 + erf, from 0 to 1.",
               (("(1.0f + erff(", "(erff("),)),
         Wrong("no_value", "That is the share alone. GELU is the value times it.", (("0.5f * value * (", "0.5f * ("),)),
         Wrong("tanh", "That is the approximation by tanh, which differs by up to 0.0005: use erff.",

@@ -109,7 +109,8 @@ class Messages:
         barrier = "__syncwarp()" if one_warp else "__syncthreads()"
         enough = flags = OF_FLAGS if self._has_flags and not same_warp else ""
         if same_warp and not one_warp:
-            enough = " __syncwarp() is enough only if it is always lanes of one warp that meet here."
+            barrier = "a barrier"
+            enough = " __syncwarp() is enough if it is always lanes of one warp that meet here, else __syncthreads()."
         if both_write and first.instruction == second.instruction:
             return text + (
                 "Both write different values in one statement, and which of them stays is not defined. "
