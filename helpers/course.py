@@ -145,6 +145,15 @@ def is_open(name: str) -> bool:
     return isinstance(exercise, Blank) and exercise.written.by == COURSE
 
 
+def with_barriers(name: str, number: int) -> OwnKernel:
+    """`kernel(name)` where its source has so many __syncthreads(), else the course's solution, which has them: for a
+    picture of what each is good for. A kernel may wait in other ways, too."""
+    own, exercise = kernel(name), _exercise(name)
+    if len(re.findall(r"__syncthreads\s*\(", own.source)) == number or not isinstance(exercise, Blank):
+        return own
+    return replace(kernel_of(exercise, exercise.solved), name=f"{name} ({COURSE})")
+
+
 def message(name: str, error: object) -> str:
     """What an error or the sanitizer says of an exercise's kernel, without its lines while the exercise is open: they
     are the solution's."""

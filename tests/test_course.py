@@ -134,6 +134,15 @@ def test_explorers_take_the_kernel_that_the_course_goes_on_with(name, grid):
     assert recording.level == "sass" and recording.total("requests", "global", "ld") > 0
 
 
+def test_a_kernel_that_waits_in_another_way_is_not_taken_apart():
+    tiled = get("tiled")
+    assert course.with_barriers("tiled", 2).name == "tiled (the course's solution)"
+    kept.keep("tiled", tiled.solved.replace("__syncthreads();", "__syncthreads() ;"))
+    assert course.with_barriers("tiled", 2).name == "tiled (yours)"
+    kept.keep("tiled", tiled.solved.replace("__syncthreads();", '__asm__ volatile("bar.sync 0;");'))
+    assert course.with_barriers("tiled", 2).source == tiled.solved
+
+
 def test_learners_kernel_multiplies_and_refuses_bad_operands():
     A, B = np.ones((16, 24), np.float32), np.ones((24, 32), np.float32)
     A, B, C = gpu.asarray(A), gpu.asarray(B), gpu.full((16, 32), np.nan, np.float32)

@@ -252,12 +252,12 @@ def library_slips(outcomes: Sequence[Outcome], problem: Problem) -> tuple[str, .
     small_first = sorted(outcomes, key=lambda outcome: outcome.expected.size)
     ran = [outcome for outcome in small_first if outcome.output is not None]
     finishes = {(slip.sentence,) for slip in EPILOGUES}  # they show where the kernel ran, though a guard be missing
-    if same := _reproducing(problem.guesses(), small_first):
-        return (as_slip(*same),)
-    if not any(outcome.case.beta for outcome in ran):
-        return ()
-    same = _reproducing((guess for guess in problem.guesses() if guess.sentences in finishes), ran)
-    return tuple(f"In the launches that run to their end e{as_slip(sentence)[1:]}" for sentence in same)
+    same = _reproducing(problem.guesses(), small_first)
+    if not same and any(outcome.case.beta for outcome in ran):
+        same = _reproducing((guess for guess in problem.guesses() if guess.sentences in finishes), ran)
+    if not same or len(ran) == len(outcomes):
+        return (as_slip(*same),) if same else ()
+    return (f"In the launches that run to their end e{as_slip(*same)[1:]}",)
 
 
 def _reproducing(guesses: Iterable[Guess], outcomes: Sequence[Outcome]) -> tuple[str, ...]:
