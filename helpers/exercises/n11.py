@@ -124,8 +124,8 @@ def _cannot_be(lane_y: str, lane_x: str, kernel: Kernel) -> str:
         outside = [] if places is None else np.flatnonzero(np.broadcast_to(places, threads.shape) // size != 0)
         if len(outside):
             first = int(outside[0])
-            which, place = "lane" if first < 32 else "thread", int(np.broadcast_to(places, threads.shape)[first])
-            return f"{name} must be 0 … {size - 1}, and {formula} is {place} for {which} {first}."
+            which, number = "lane" if first < 32 else "thread", int(np.broadcast_to(places, threads.shape)[first])
+            return f"{name} must be 0 … {size - 1}, and {formula} is {number} for {which} {first}."
     return ""
 
 

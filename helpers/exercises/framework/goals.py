@@ -348,7 +348,7 @@ def rows_and_columns_of_tiles(blocks: int, tile: tuple[int, int], at_most: int) 
 
     def rows_and_columns(j: Judged) -> list[set[int]]:
         places = order(j)
-        return [{place[axis] for place in places} for axis in (2, 3)]
+        return [{element[axis] for element in places} for axis in (2, 3)]
 
     def explain(j: Judged) -> str:
         rows, columns = map(theme.runs, rows_and_columns(j))
@@ -395,7 +395,7 @@ def neighbours_of_a_warp(at_least: int) -> Goal:
         for _, trace in _writes_of(j.recording, 1):
             for lane in range(WARP) if trace.active is None else np.flatnonzero(trace.active[:WARP]).tolist():
                 stored[lane].add(int(trace.addresses[lane] - trace.base) // FLOAT_BYTES)
-        beside = {lane: {place + step for place in stored[lane] for step in (-1, 1)} for lane in stored}
+        beside = {lane: {element + step for element in stored[lane] for step in (-1, 1)} for lane in stored}
         return sum(bool(beside[lane - 1] & stored[lane]) for lane in range(1, WARP))
 
     return Goal("pairs of neighbouring threads in warp 0 have neighbouring columns", measure, at_least, at_least=True)

@@ -69,8 +69,8 @@ def other_formula(facts: Facts) -> str:
                     return f"The old C is cut to whole numbers: C becomes {sum_}{old} of those."
                 due = "alpha * sum" if concerned[0].case.beta == 0 and when else "alpha * sum + beta * C"
                 when = when or ("Where beta is not 0, " if old else "")  # else the formulas have no old C
-                found = f"{sum_}{old}".removeprefix("0 + ")
-                return f"{when}C becomes {found}, and {due} is needed."
+                formula = f"{sum_}{old}".removeprefix("0 + ")
+                return f"{when}C becomes {formula}, and {due} is needed."
     return ""
 
 

@@ -198,8 +198,8 @@ def _patterns(probe: Probe, wrong: np.ndarray, tiles: Tiles) -> tuple[str, ...]:
     right = np.random.default_rng(0).permutation(np.argwhere(~wrong & ~probe.unwritten))[:MOST_COMPARED]
     few = places[:: max(1, len(places) // MOST_COMPARED)][: 2 * MOST_COMPARED]
     some, most = (np.concatenate([chosen, right]) for chosen in (few, places))  # a pattern speaks of all elements
-    found = (pair for pair in _pairs(probe, some, tiles) if pair in _pairs(probe, most, tiles, pair))
-    return next((pair for pair in found if _holds_in_others(probe, pair)), ())
+    pairs = (pair for pair in _pairs(probe, some, tiles) if pair in _pairs(probe, most, tiles, pair))
+    return next((pair for pair in pairs if _holds_in_others(probe, pair)), ())
 
 
 def _holds_in_others(probe: Probe, pair: tuple[str, ...]) -> bool:
