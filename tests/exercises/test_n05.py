@@ -91,7 +91,7 @@ def test_forgotten_reserved_bytes_are_named_in_any_spelling():
     )
 
 
-def test_registers_of_a_warp_are_rounded_up_and_not_to_the_nearest():
+def test_registers_of_a_warp_are_rounded_up():
     def mine(gpu, threads, registers, shared_bytes):
         return BLOCKS_THAT_FIT.solved(gpu, threads, max(round(registers * 32 / 256), 1) * 8, shared_bytes)
 

@@ -181,7 +181,7 @@ def test_elements_of_several_threads_are_told_from_those_of_one(stores, several)
 
 
 @pytest.mark.parametrize(("name", "borders"), [("batch", False), ("grouped", False), ("dropout", True)])
-def test_borders_are_drawn_only_where_a_block_has_a_tile_of_the_output(name, borders):
+def test_borders_are_drawn_only_where_blocks_have_tiles(name, borders):
     problem = exercises.get(name).problem
     shape = problem.as_matrix(problem.prepare(problem.cases[0]).expected).shape
     assert feedback._tile(problem, problem.cases[0]) == (problem.tile if borders else shape)

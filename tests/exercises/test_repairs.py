@@ -77,7 +77,7 @@ def test_nothing_is_said_if_nothing_passes_and_few_are_tried():
     assert 0 < len(tried) == len(set(tried)) <= MOST
 
 
-def test_a_missing_line_is_first_tried_below_the_line_that_is_above_it():
+def test_a_missing_line_is_tried_below_its_neighbour_first():
     solution = "if (a) {\n    first = 1;\n}\nif (b) {\n    second = 2;\n    third = 3;\n}\n"
     sentence = explained(solution.replace("    third = 3;\n", ""), solution, lambda text: "third" in text)
     assert sentence == "With `third = 3;` in front of line 6 the kernel is right."
