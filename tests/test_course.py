@@ -139,6 +139,8 @@ def test_a_kernel_that_waits_in_another_way_is_not_taken_apart():
     assert course.with_barriers("tiled", 2).name == "tiled (the course's solution)"
     kept.keep("tiled", tiled.solved.replace("__syncthreads();", "__syncthreads() ;"))
     assert course.with_barriers("tiled", 2).name == "tiled (yours)"
+    kept.keep("tiled", tiled.solved.replace("__syncthreads();", "// __syncthreads();", 1))
+    assert course.with_barriers("tiled", 2).source == tiled.solved
     kept.keep("tiled", tiled.solved.replace("__syncthreads();", '__asm__ volatile("bar.sync 0;");'))
     assert course.with_barriers("tiled", 2).source == tiled.solved
 

@@ -31,13 +31,20 @@ UNQUOTED = "(a line of the course's kernel)"
 REMOVED = (("both in place", 0), ("without the first", 1), ("without the second", 2))
 
 
+def barriers_of(source: str) -> list[tuple[int, re.Match[str]]]:
+    """Where a kernel has a __syncthreads(), but for those in comments: the line, from 0, and the place in it."""
+    return [
+        (row, match) for row, line in enumerate(source.splitlines()) for match in BARRIER.finditer(line.split("//")[0])
+    ]
+
+
 def without(launch: Launch, number: int) -> Launch:
     """The kernel with its first (1), second (2), … __syncthreads() taken out. ValueError if it has fewer.
 
     Its line stays, though empty, so that every line keeps its number.
     """
     lines = launch.source.splitlines(keepends=True)
-    places = [(row, match) for row, line in enumerate(lines) for match in BARRIER.finditer(line.split("//")[0])]
+    places = barriers_of(launch.source)
     if not 1 <= number <= len(places):
         raise ValueError(f"{launch.name} has {len(places)} barriers; there is no number {number} to take out.")
     row, match = places[number - 1]
