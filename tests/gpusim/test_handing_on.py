@@ -359,3 +359,53 @@ def test_update_that_gets_the_old_value_follows_those_before(level):
     unasked = source.replace("UPDATED", "(atomicAdd(count, 1), blockIdx.x)")
     with pytest.raises(errors.RaceError), gpusim.record(level=level, checks="raise"):
         gpusim.RawModule(code=unasked).get_function("kernel")((5,), (64,), (count, out))
+
+
+# A word that has later writers, with which an access is in order, and an earlier one, with which it is in none.
+EARLIER = {
+    "a plain store before atomic operations": "if (b == 0 && t == 0) *word = 0; __syncthreads(); ADD",
+    "stores of one value before another": "*word = 0; __syncthreads(); if (b == last && t == 0) *word = 5;",
+    "stores of one value before an atomic operation": "*word = 0; __syncthreads(); if (b == last) ADD",
+    "an atomic operation before a store of what is there": """
+        __shared__ int before; if (t == 0) { before = atomicAdd(word, 1); __threadfence(); } __syncthreads();
+        if (before != last) { *word = 0; return; }
+        for (int k = t; k < 3; k += 32) out[k] = k;
+        if (t == 0) *word = 0;""",
+}
+
+
+@pytest.mark.parametrize("how", EARLIER)
+def test_the_last_writer_of_a_word_hides_no_earlier_one(how, level):
+    body = EARLIER[how].replace("ADD", "if (t == 0) out[b] = atomicAdd(word, 2);")
+    source = f"""extern "C" __global__ void kernel(int *word, int *out) {{
+        const int t = threadIdx.x, b = blockIdx.x, last = gridDim.x - 1; {body} }}"""
+    kernel = gpusim.RawModule(code=source).get_function("kernel")
+    with gpusim.record(level=level, checks="raise"):
+        kernel((1,), (64,), (np.zeros(1, I32), np.zeros(3, I32)))
+    with pytest.raises(errors.RaceError), gpusim.record(level=level, checks="raise"):
+        kernel((3,), (64,), (np.zeros(1, I32), np.zeros(3, I32)))
+
+
+# Every block stores the same, and hands that on before the last of them goes on.
+HANDED_ON = """
+extern "C" __global__ void kernel(int *word, int *arrived) {
+    __shared__ int before;
+    if (threadIdx.x == 0) {
+        *word = 0;
+        __threadfence();
+        before = atomicAdd(arrived, 1);
+        __threadfence();
+    }
+    __syncthreads();
+    if (before != gridDim.x - 1) return;
+    if (threadIdx.x == 0) { atomicAdd(word, 2); *arrived = 0; }
+    __syncthreads();
+    if (threadIdx.x == 1) *word += 3;
+}"""
+
+
+def test_the_last_block_knows_all_earlier_writers_of_a_word(level):
+    word, arrived = np.ones(1, I32), np.zeros(1, I32)
+    with gpusim.record(level=level, checks="raise"):
+        gpusim.RawModule(code=HANDED_ON).get_function("kernel")((30,), (64,), (word, arrived))
+    assert (int(word[0]), int(arrived[0])) == (5, 0)

@@ -413,9 +413,13 @@ class GlobalWatch:
     def _make(self, word: int) -> None:
         self._word = word
         words = -(-self.allocation.bytes_.size // word)
-        self.writer = _Accesses(words)  # the last one; and of concurrent updates before it:
+        self.writer = _Accesses(
+            words
+        )  # the last one; and of concurrent updates, or stores of the same value, before it:
         self.near = _Accesses(words)  # the last one of the same block
         self.far = _Accesses(words)  # the last one of another
+        self.plain = _Accesses(words)  # the last plain store, where a strong one came after it
+        self.observer = _Accesses(words)  # the last atomic operation whose result is live
         self.reader = _Accesses(words)  # the last one
         self.reader_in_block = _Accesses(words)  # the last other reader of the same block
         self.reader_elsewhere = _Accesses(words)  # the last reader of another block
@@ -480,37 +484,44 @@ class GlobalWatch:
         stamp = (self.clock.tick() << TIME) | (wave.instruction.index << 1) | strong
         new = _Lazily(lambda: _words_of(values, wave.shape, mask, self._word))
         mine = self._compare(wave, self.writer, "writes", words, marks, strong, op, new)
-        for others in () if strong else (self.near, self.far):
-            self._compare(wave, others, "writes", words, marks, strong, op, new)
+        for others in (self.plain, self.near, self.far):
+            self._compare(wave, others, "writes", words, marks, strong, op, new, concurrent=others is not self.plain)
         if op == "ld":
             self._remember_readers(wave, words, marks, stamp)
             return
         for readers in (self.reader, self.reader_in_block, self.reader_elsewhere):
             self._compare(wave, readers, "reads", words, marks, strong, op, None)
-        if strong and self.writer.used:
-            stamp = self._with_plain_ones(wave, words, marks, stamp)
-        joins = atomic and not (op == "atom" and self.clock.result_is_live(wave))
-        if joins:
-            self._keep_others(wave, words, marks)
+        self._compare(wave, self.observer, "updates", words, marks, strong, op, None)
+        observes = op == "atom" and self.clock.result_is_live(wave)
+        if strong:
+            self._keep_plain_stores(words)
         else:
-            self._forget_others(words)
+            self._forget(self.plain, words)
+        if observes:
+            self.observer.put(words, marks, stamp)
+        joins = not strong or (atomic and not observes)
         if mine:
             # All words were theirs before, and so each word is one thread's.
             self.writer.stamp[words] = stamp
             return
+        if joins:
+            self._keep_others(wave, words, marks)
+        else:
+            self._forget(self.near, words)
+            self._forget(self.far, words)
         self.writer.put(words, marks, stamp)
         last = self.writer.thread.take(words)
         lost = last != marks
         if lost.any() and joins:
             same = lost & ((marks - 1) // wave.threads == (last - 1) // wave.threads)
             for others, chosen in ((self.near, same), (self.far, lost & ~same)):
-                others.put(words[chosen], marks[chosen], stamp if np.ndim(stamp) == 0 else stamp[chosen])
+                others.put(words[chosen], marks[chosen], stamp)
         if lost.any() and not strong:
             self._same_instruction(wave, words, marks, lost, new)
 
     def _keep_others(self, wave, words, marks) -> None:
-        """Threads update words by atomic operations whose results are dead: of earlier updates that do not happen
-        before these, the last one of the same block is kept, and the last one of another block."""
+        """Threads update words by atomic operations whose results are dead, or store what is there already: of earlier
+        ones that do not happen before these, the last one of the same block is kept, and the last one of another."""
         kept = [(others, *np.zeros((2, len(words)), np.int64)) for others in (self.near, self.far)]
         for before in (self.far, self.near, self.writer):
             if not before.used:
@@ -525,20 +536,28 @@ class GlobalWatch:
             if others.used or threads_before.any():
                 others.put(words, threads_before, when)
 
-    def _forget_others(self, words) -> None:
-        for others in (self.near, self.far):
-            if others.used:
-                others.thread[words] = 0
+    @staticmethod
+    def _forget(accesses: _Accesses, words) -> None:
+        if accesses.used:
+            accesses.thread[words] = 0
 
-    def _with_plain_ones(self, wave, words, marks, stamp: int) -> np.ndarray:
-        """The stamps of strong stores; a plain one by the same thread stays where no barrier has come since."""
-        before = self.writer.stamp.take(words)
-        rows = np.searchsorted(wave.block_ids, (marks - 1) // wave.threads)
-        plain = (self.writer.thread.take(words) == marks) & (before & 1 == 0)
-        return np.where(plain & (before >> TIME > self.clock.barriers[rows]), before, stamp)
+    def _keep_plain_stores(self, words) -> None:
+        """Strong stores come after plain ones: those are what other strong accesses may race with."""
+        if not self.writer.used:
+            return
+        threads, stamps = self.writer.thread.take(words), self.writer.stamp.take(words)
+        plain = np.flatnonzero((threads != 0) & (stamps & 1 == 0))
+        if len(plain):
+            self.plain.put(words[plain], threads[plain], stamps[plain])
 
-    def _compare(self, wave, earlier: _Accesses, what: str, words, marks, strong: bool, op: str, new) -> bool:
-        """Report the lanes whose access is in no order with an earlier one. True if all earlier ones are their own."""
+    def _compare(
+        self, wave, earlier: _Accesses, what: str, words, marks, strong: bool, op: str, new, concurrent: bool = False
+    ) -> bool:
+        """Report the lanes whose access is in no order with an earlier one. True if all earlier ones are their own.
+
+        concurrent: the earlier one was in no order with the word's last writer either; then a plain store was of the
+        same value, and it is the same to a load which came last.
+        """
         if not earlier.used:
             return False
         others = earlier.thread.take(words)
@@ -554,6 +573,8 @@ class GlobalWatch:
         racing = ~self._in_order(wave, others, accessors, stamps >> TIME)
         if strong:
             racing &= (stamps & 1) == 0
+        if concurrent and op == "ld":
+            racing &= (stamps & 1) == 1
         if new is not None and op == "st" and racing.any():
             values = new()
             if values is not None:

@@ -68,7 +68,8 @@ WAITER = _struct(
 
 GLOBAL_WORD = _struct(("writer", "u4"), ("reader", "u4"))
 TIMES = _struct(("written", "u4"), ("read", "u4"))
-OTHERS = _struct(("near", "u4"), ("near_written", "u4"), ("far", "u4"), ("far_written", "u4"))
+OTHERS = _struct(*((name, "u4") for name in ("near", "near_written", "far", "far_written", "plain", "plainly_written",
+                                             "observer", "observed")))  # fmt: skip
 LINE_BYTES = 128
 GLOBAL_LINE = _struct(
     ("writer", "u4"), ("reader", "u4"), ("written", "u4"), ("read", "u4"), ("bytes_written", "u1"),

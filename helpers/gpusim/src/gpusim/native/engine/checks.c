@@ -718,13 +718,21 @@ static int is_unknown(const Warp *warp, const Act *act, uint32_t other, uint32_t
     return other && other != act->id && !is_known_to(warp, act->lane, other, time);
 }
 
-/* An update after others: of those that it does not know of the last one of its own block is kept, and the last one of
- * another. The last one of all is the writer of the word. */
+/* The same, and the two race; the other one was concurrent with the word's last writer: if it was a plain store, it was
+ * of the same value, and it is the same to a load which came last. */
+static int races_with(const Warp *warp, const Act *act, uint32_t other, uint32_t time) {
+    if (time & act->strength || (act->touch == READS && !(time & WITH_STRENGTH))) return 0;
+    return is_unknown(warp, act, other, time);
+}
+
+/* An update after others, or a store of what is there already: of those that it does not know of the last one of its own
+ * block is kept, and the last one of another. The last one of all is the writer of the word. */
 static void keep_others(const Warp *warp, const Act *act, GlobalLine *line, const GlobalWord *word, const Times *time,
                         Others *others) {
     const uint32_t id[] = {word->writer, others->near, others->far};
-    const uint32_t at[] = {time->written & TIME, others->near_written, others->far_written};
-    Others kept = {0};
+    const uint32_t at[] = {time->written, others->near_written, others->far_written};
+    Others kept = *others;
+    kept.near = kept.far = 0;
     for (int k = line->has_others ? 2 : 0; k >= 0; k--) {
         if (!is_unknown(warp, act, id[k], at[k])) continue;
         if (number_of_grid(warp, id[k] - 1).block == (uint32_t)warp->block->id)
@@ -742,20 +750,29 @@ static int check_in_time(const Warp *warp, const Act *act, GlobalLine *line, Glo
     const uint32_t now = warp->results->now, strength = act->strength, id = act->id;
     const int is_open = stores_the_same(act);
     if (!(time->written & strength) && !is_open && is_unknown(warp, act, word->writer, time->written)) return 0;
-    if (line->has_others && !strength && !is_open && (is_unknown(warp, act, others->near, others->near_written) ||
-                                                      is_unknown(warp, act, others->far, others->far_written)))
+    if (line->has_others && !is_open && (races_with(warp, act, others->near, others->near_written) ||
+                                         races_with(warp, act, others->far, others->far_written) ||
+                                         is_unknown(warp, act, others->plain, others->plainly_written)))
         return 0;
     if (act->touch != READS) {
+        if (line->has_others && !strength && is_unknown(warp, act, others->observer, others->observed)) return 0;
         if (word->reader && word->reader != id && !(time->read & strength) &&
             (word->reader == ANYBODY || !is_known_to(warp, act->lane, word->reader, time->read)))
             return 0;
-        if (act->touch == UPDATES && !act->observes) keep_others(warp, act, line, word, time, others);
-        else if (line->has_others) *others = (Others){0};
-        /* A plain write of its own since the last barrier keeps the word plain for the next access. */
-        const int was_plain =
-            word->writer == id && (time->written & TIME) > warp->block->all_met && !(time->written & WITH_STRENGTH);
+        if (!strength || (act->touch == UPDATES && !act->observes)) keep_others(warp, act, line, word, time, others);
+        else if (line->has_others) others->near = others->far = 0;
+        if (!strength) {
+            if (line->has_others) others->plain = 0;
+        } else if (word->writer && !(time->written & WITH_STRENGTH)) {
+            others->plain = word->writer, others->plainly_written = time->written;
+            line->has_others = 1;
+        }
+        if (act->observes) {
+            others->observer = id, others->observed = now;
+            line->has_others = 1;
+        }
         word->writer = id;
-        time->written = now | (was_plain ? 0 : strength);
+        time->written = now | strength;
     } else if (word->reader && word->reader != id &&
                (word->reader == ANYBODY || !is_known_to(warp, act->lane, word->reader, time->read))) {
         /* else an access ordered after this reader would count as ordered after that one, too */
@@ -807,6 +824,7 @@ static int line_in_time(const Warp *warp, const Act *first, GlobalLine *line, ui
     const ThreadId first_writer = number_of_grid(warp, line->writer - 1);
     const ThreadId first_reader = number_of_grid(warp, line->reader - 1);
     int others_read = 0;
+    if (first->observes || (touch != READS && strength && line->writer && !(line->written & strength))) return 0;
     for (uint32_t byte = 0; byte < LINE_BYTES; byte += step) {
         uint32_t own = id + byte / width, writer = id_at(line->writer, line->bytes_written, byte);
         uint32_t reader = id_at(line->reader, line->bytes_read, byte);
@@ -913,7 +931,7 @@ static void check_array(Warp *warp, const Instruction *i, int slot, uint32_t lan
                 fail(warp, i, HAZARD, lane, (int64_t)request->address[lane]);
                 return;
             }
-            if (touch != READS) w->writer = id;
+            if (touch != READS) w->writer = w->writer && w->writer != id ? (uint32_t)ANYBODY : id;
             else w->reader = w->reader && w->reader != id ? (uint32_t)ANYBODY : id;
         }
     }

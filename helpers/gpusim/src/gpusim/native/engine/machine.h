@@ -113,10 +113,11 @@ typedef struct {
     uint32_t written, read;
 } Times;
 
-/* Concurrent updates of a word by atomic operations before its last writer: the last one by a thread of the writer's
- * block, and the last one by a thread of another block; and their times. */
+/* Accesses of a word before its last writer, and their times. Of concurrent updates by atomic operations, or stores of
+ * the same value, the last one by a thread of the writer's block, and the last one by a thread of another block; the last
+ * plain store, where a strong one came after it; and the last atomic operation whose result is live. */
 typedef struct {
-    uint32_t near, near_written, far, far_written;
+    uint32_t near, near_written, far, far_written, plain, plainly_written, observer, observed;
 } Others;
 
 /* The same of all words of a line of 128 bytes, as long as warps access it whole: threads that follow each other have
