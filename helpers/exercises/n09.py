@@ -172,15 +172,15 @@ WIDE_SHAPE = Case({"M": 64, "N": 128, "K": 16})
 NOT_OF_16 = Case({"M": 64, "N": 100, "K": 16})  # rows of whole float4s, but not of 16 floats
 
 MOST_US = 950  # the kernel of notebook 06 takes longer
-WHOLE = Gemm("sgemm", (16, 16), (64, 64), scaled=False)
+FOUR_WIDE = Gemm("sgemm", (16, 16), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=4, TN=4), scaled=False,
+                 shapes=((64, 128, 16), (64, 100, 8), (128, 67, 24), (64, 130, 8), (64, 1, 16)))  # fmt: skip
 
 WIDE = Blank(
     **texts.of("09", "wide", most_us=MOST_US),
     difficulty=1,
-    problem=Gemm("sgemm", (16, 16), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=4, TN=4), scaled=False,
-                 shapes=((64, 128, 16), (64, 100, 8), (128, 67, 24), (64, 130, 8), (64, 1, 16))),
+    problem=FOUR_WIDE,
     picture=SectorsOf(((4, "ld"), (5, "st")), WIDE_SHAPE, "your kernel"),
-    goals=(goals.load_requests(16, 4, "B"), goals.store_requests(64), goals.at_most_us(WHOLE, MOST_US)),
+    goals=(goals.load_requests(16, 4, "B"), goals.store_requests(64), goals.at_most_us(FOUR_WIDE, MOST_US)),
     judged=NOT_OF_16,
     before="patch",
     wrong=(

@@ -426,7 +426,7 @@ def at_most_us(problem: Problem, at_most: float) -> Goal:
         return ms * 1e3
 
     size = f"M = N = K = {speed.SIDE}"
-    return Goal(f"µs for {size}, predicted for an {DEVICE.short}", measure, at_most)
+    return Goal(f"µs for {size}, predicted for an {DEVICE.short}", measure, at_most, predicted=True)
 
 
 def right_with(problem: Problem) -> Goal:

@@ -44,7 +44,7 @@ def line(kernel: Kernel, source: str, problem: Problem, name: str = "", before: 
         return ""
     sizes = (
         " = ".join(case.sizes) + f" = {SIDE}"
-        if _is_multiplication(problem)
+        if is_multiplication(problem)
         else ", ".join(f"{name} = {size}" for name, size in case.sizes.items())
     )
     held = f" {prediction.range.reason}" if prediction is not None else ""
@@ -68,6 +68,16 @@ def _of_solution(name: str) -> float | None:
 
 
 def _prediction(kernel: Kernel, problem: Problem, case: Case) -> cycles.Prediction | None:
+    return _multiplied(kernel, problem) if is_multiplication(problem) else _launched(kernel, problem, case)
+
+
+@lru_cache(maxsize=4)
+def _multiplied(kernel: Kernel, problem: Problem) -> cycles.Prediction | None:
+    """A goal and the line after it ask for the same."""
+    return _launched(kernel, problem, _case(problem))
+
+
+def _launched(kernel: Kernel, problem: Problem, case: Case) -> cycles.Prediction | None:
     try:
         with gpusim.capture() as caught:
             trial.launch(kernel, _setup(problem, case))
@@ -144,17 +154,18 @@ def _measured(source: str, problem: Problem, case: Case) -> str:
 
 
 def _case(problem: Problem) -> Case:
-    if _is_multiplication(problem):
+    if is_multiplication(problem):
         return Case(dict.fromkeys("MNK", SIDE))
     return max(problem.cases, key=lambda case: math.prod(case.sizes.values()))
 
 
-def _is_multiplication(problem: Problem) -> bool:
+def is_multiplication(problem: Problem) -> bool:
+    """Whether its kernels are predicted at SIDE."""
     return isinstance(problem, Gemm) and not isinstance(problem, AnyTile)
 
 
 def _setup(problem: Problem, case: Case) -> Setup:
     """A launch of a case; of a multiplication without the right answer, which takes seconds at this size."""
     return (
-        problem.unanswered(case) if isinstance(problem, Gemm) and _is_multiplication(problem) else problem.prepare(case)
+        problem.unanswered(case) if isinstance(problem, Gemm) and is_multiplication(problem) else problem.prepare(case)
     )

@@ -200,17 +200,17 @@ class Reaches:
         rng = np.random.default_rng(2)
         self._random = {slot: _random(rng, program.initial[slot].dtype) for slot in self._slots}
         self._computed: dict[int, tuple[list, tuple]] = {}  # by instruction what it read last, and wrote
-        self._order, self._back, self._loops = _loops(program.blocks)
+        self._order, self._back, loops = _loops(program.blocks)
+        self._ends: dict[int, list[int]] = {number: [] for number in self._order}  # by block, of loops that begin there
+        for end, head in self._back:
+            self._ends[head].append(end)
         self._forward: dict[int, list[int]] = {number: [] for number in self._order}
         for number in self._order:
             for successor in program.blocks[number].successors:
                 if (number, successor) not in self._back:
                     self._forward[successor].append(number)
         self._exits = {
-            (end, number)
-            for number, ways in self._forward.items()
-            for end in ways
-            if any(end in loop and number not in loop for loop in self._loops)
+            (end, number) for number, ways in self._forward.items() for end in ways if loops[end] & ~loops[number]
         }
         self._skippable = self._put_first_who_skips()
         self._passed = self._last_asked_for({end for end, _ in self._back | self._exits})
@@ -274,7 +274,7 @@ class Reaches:
         leaves a loop at a block does so with the state of `left`."""
         ends: dict[int, _State] = {}
         for number in self._order:
-            rounds = [before[end] for end, head in self._back if head == number and end in before]
+            rounds = [before[end] for end in self._ends[number] if end in before]
             coming = [
                 left[end] if (end, number) in self._exits and end in left else ends[end]
                 for end in self._forward[number]
@@ -534,8 +534,9 @@ def _bits(value) -> np.ndarray:
     return value if value.dtype.kind == "b" else value.view(f"u{value.dtype.itemsize}")
 
 
-def _loops(blocks: list[BasicBlock]) -> tuple[list[int], set[tuple[int, int]], list[set[int]]]:
-    """(an order in which a block comes behind those that lead to it, edges back to the head of a loop, the loops)."""
+def _loops(blocks: list[BasicBlock]) -> tuple[list[int], set[tuple[int, int]], list[int]]:
+    """(an order in which a block comes behind those that lead to it, edges back to the head of a loop, by block the
+    loops that it is in, as bits)."""
     order: list[int] = []
     back: set[tuple[int, int]] = set()
     before: dict[int, list[int]] = {}
@@ -556,13 +557,13 @@ def _loops(blocks: list[BasicBlock]) -> tuple[list[int], set[tuple[int, int]], l
             ways.pop()
             open_.discard(number)
             order.append(number)
-    loops = []
-    for end, head in back:
-        loop, todo = {head}, [end]
+    loops = [0] * len(blocks)
+    for bit, (end, head) in enumerate(back):
+        loop, todo = {head, end}, [end] if end != head else []
         while todo:
-            number = todo.pop()
-            if number not in loop:
-                loop.add(number)
-                todo += before.get(number, ())
-        loops.append(loop)
+            new = {number for number in before.get(todo.pop(), ()) if number not in loop}
+            loop |= new
+            todo += new
+        for number in loop:
+            loops[number] |= 1 << bit
     return order[::-1], back, loops
