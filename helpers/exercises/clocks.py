@@ -57,7 +57,7 @@ def predict_cold() -> Prediction:
         {
             FAR: "Nothing that happens at the first launch saves time.",
             LITTLE: "What happens at the first launch comes in addition to the kernel.",
-            RIGHT: "It would be if loading the machine code and raising the clock took no time.",
+            RIGHT: "It would be if nothing but the kernel were timed.",
             SLOW: f"{_numbers(wrong, right)}. More is timed than the kernel: its launch from Python and the wait, "
             "the loading of its machine code, and perhaps a clock that an idle GPU has lowered. This clock cannot tell "
             "them apart.",

@@ -73,7 +73,8 @@ def check_configuration(**params: int) -> Verdict:
         sentence += f" But the compiler takes {taken.registers} registers, not {prediction.registers}: {fits:.1%} fit."
     if prediction.floats_a_fma > FLOATS:
         return Verdict(
-            False, f"{sentence} At most {FLOATS:.2f} floats per FMA are wanted: larger warp tiles read less."
+            False,
+            f"{sentence} At most {FLOATS:.2f} floats per FMA are wanted: a warp reads WM + WN for WM · WN FMAs.",
         )
     return Verdict(True, sentence)
 
@@ -160,7 +161,11 @@ def why_dropped(params: Params, size: int, sms: int) -> str:
     return ""
 
 
-EMPTY = Verdict(None, "Your function returns None: write its body below the comments, and run the cell again.")
+def _returns_none(function: Callable[..., Any]) -> Verdict:
+    """The word on a function that returns None: one without a body is not answered yet."""
+    if functions.computes(function):
+        return Verdict(False, "Your function computes something and returns None: end it with return and the answer.")
+    return Verdict(None, "Your function returns None: write its body below the comments, and run the cell again.")
 
 
 def keep(params: Params, size: int, sms: int) -> bool:
@@ -182,28 +187,28 @@ KEEP_MISTAKES: tuple[tuple[Version, str], ...] = tuple(
     (KEEP.replace(name, *changes), because)
     for name, changes, because in (
         ("tiles_rounded_down", [(_TILES, 'size // params["BM"] * (size // params["BN"])')],
-         "You leave out the tiles at the edges of C: round both quotients up."),
+         "The tiles at the edges of C are left out: round both quotients up."),
         ("tiles_of_the_area", [(_TILES, '-(-size * size // (params["BM"] * params["BN"]))')],
-         "You divide the area of C. Tiles at the edges count whole: round up in each direction, then multiply."),
+         "The area of C is divided. Tiles at the edges count whole: round up in each direction, then multiply."),
         ("one_direction", [(_TILES, '-(-size // params["BM"])')],
          "Those are the tiles along one side of C alone."),
         ("turns_rounded_down", [("-(-tiles // sms)", "tiles // sms")],
-         "What the tiles fill changes no answer of your function: ask for at least 60 % of the places in all turns, "
+         "What the tiles fill changes no answer: ask for at least 60 % of the places in all turns, "
          "and round the turns up."),
         ("turn_too_many", [("-(-tiles // sms)", "tiles // sms + 1")],
-         "Where the tiles are a multiple of the SMs, you count a turn too many: round the quotient up."),
+         "Where the tiles are a multiple of the SMs, a turn too many is counted: round the quotient up."),
         ("more_than_60", [(">= 0.6", "> 0.6")], "Exactly 60 % of the places are enough."),
         ("one_turn", [("0.6 * turns * sms", "0.6 * sms")],
-         "You compare with the places of a single turn: each turn has as many places as there are SMs."),
+         "The tiles are compared with the places of a single turn: each turn has as many places as there are SMs."),
         ("last_turn", [("tiles >= 0.6 * turns * sms", "tiles % sms >= 0.6 * sms")],
-         "You look at the last turn alone: the places of all turns together count."),
+         "The last turn alone is looked at: the places of all turns together count."),
         ("one_warp", [("2 <= warps", "1 <= warps")], "A block with a single warp is to be dropped."),
         ("fewer_than_16", [("<= 16", "< 16")], "A block of exactly 16 warps is to be kept."),
         ("fewer_than_128", [("<= 128", "< 128")], "Exactly 128 sums are allowed."),
-        ("any_warps", [("2 <= warps <= 16 and ", "")], "The number of warps changes no answer of your function: keep "
+        ("any_warps", [("2 <= warps <= 16 and ", "")], "The number of warps changes no answer: keep "
         "blocks of 2 to 16 warps."),
         ("any_sums", [("sums <= 128 and ", "")],
-         "How many sums a thread has changes no answer of your function: they are TM · TN, and more than 128 leave few "
+         "How many sums a thread has changes no answer: they are TM · TN, and more than 128 leave few "
          "registers for anything else."),
         ("sides_added", [('params["WM"] * (', 'params["WM"] + (')],
          "The warps of a block stand in rows and columns: multiply the two quotients."),
@@ -244,7 +249,7 @@ def check_keep(keep: Keep) -> Verdict:
         except Exception as error:
             return Verdict(False, f"{type(error).__name__}: {error}, for {written(_short(case.arguments[0]))}.")
     if all(decision is None for decision in decisions):
-        return EMPTY
+        return _returns_none(keep)
     if None in decisions:
         return Verdict(False, f"{cases[decisions.index(None)].words}: your function returns None, not True or False.")
     answers = tuple(map(bool, decisions))
@@ -253,7 +258,7 @@ def check_keep(keep: Keep) -> Verdict:
             known = functions.explained(answers, cases, KEEP_MISTAKES)
             because = "".join(f"\nWhy: {why}" for why in known)
             if len(set(answers)) == 1:
-                because = f" In fact it {'keeps' if kept else 'drops'} every configuration at every size."
+                because = f" In fact it {'keeps' if kept else 'drops'} all {len(cases)} that were tried."
             sentence = f"{case.words}: your function {'keeps' if kept else 'drops'} it, but {case.right}"
             return Verdict(False, f"{sentence}{because}")
     return Verdict(True, f"Right for {len(cases)} configurations, {sum(answers)} of which are worth measuring.")
@@ -321,7 +326,8 @@ def check_search(search: Search) -> Verdict:
             because = _why_it_ended(error, [speeds[candidate] for candidate in asked])
             return Verdict(False, f"{type(error).__name__}: {error}. The case: {about}.{because}")
         if not asked:
-            return EMPTY if result is None else Verdict(False, f"It gives {result!r}, and has measured nothing.")
+            measured_nothing = Verdict(False, f"It gives {result!r}, and has measured nothing.")
+            return _returns_none(search) if result is None else measured_nothing
         case = f"The case: {about}. Candidates {', '.join(candidates)}, budget {budget}."
         if len(asked) > budget:
             return Verdict(False, f"{len(asked)} measurements, but the budget is {budget}. {case}")
@@ -341,9 +347,10 @@ def check_search(search: Search) -> Verdict:
 
 def _why_it_ended(error: Exception, measured: Sequence[float | None]) -> str:
     """What an error has to do with wrong results, which are None."""
-    if isinstance(error, TypeError) and "not supported between" in str(error) and None in measured:
+    compared = "not supported between" in str(error) and "NoneType" in str(error)
+    if isinstance(error, TypeError) and compared and None in measured:
         return "\nWhy: A wrong result gives None, which cannot be compared with a speed: leave it out."
-    if isinstance(error, ValueError) and "empty" in str(error) and not any(measured):
+    if isinstance(error, ValueError) and "empty" in str(error) and measured and not any(measured):
         return "\nWhy: Without a right result there is nothing to take the largest of: return None then."
     return ""
 
@@ -356,12 +363,8 @@ def _why_it_found(
     due = min(budget, len(set(candidates)))
     if len(asked) < due:
         why = f"It measures {len(asked)} of the {due} candidates that the budget allows"
-        if speeds[asked[-1]] is None:
-            why += ": a wrong result ends nothing"
-        elif len(set(candidates[:budget])) == len(asked) < budget:
-            why += ": a candidate that is known costs nothing"
-        why += "."
-    elif answer in speeds.values() and answer is not None:
+        why += ", the last of them with a wrong result." if speeds[asked[-1]] is None else "."
+    elif isinstance(answer, float) and answer in speeds.values():
         why = "That is a speed. Return the candidate that reached it."
     elif answer in asked and answer not in right:
         why = "Its result was wrong: None is no speed, and must not win."

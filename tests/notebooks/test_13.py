@@ -199,8 +199,8 @@ def test_a_known_mistake_in_the_pruning_rule_gets_its_own_reason(wrong, because)
 @pytest.mark.parametrize(
     ("change", "every"),
     [
-        ((" and ", " or "), "keeps every configuration"),
-        (('params["TM"] * params["TN"]', 'params["WM"] * params["WN"]'), "drops every configuration"),
+        ((" and ", " or "), "keeps all "),
+        (('params["TM"] * params["TN"]', 'params["WM"] * params["WN"]'), "drops all "),
     ],
 )
 def test_pruning_rule_with_one_answer_gets_no_reason(change, every):
@@ -291,9 +291,9 @@ def of_right(candidates, measure, budget):
         (lambda *asked: list(of_right(*asked))[-1], "That is the candidate that was measured last"),
         (lambda *asked: max(measured := of_right(*asked), key=measured.get), "Without a right result"),
         (lambda candidates, measure, budget: max(dict.fromkeys(candidates[:budget]), key=measure),
-         "1 of the 2 candidates that the budget allows: a candidate that is known costs nothing."),
+         "It measures 1 of the 2 candidates that the budget allows."),
         (first, "It measures 1 of the 3 candidates that the budget allows."),
-        (hasty, "It measures 1 of the 3 candidates that the budget allows: a wrong result ends nothing."),
+        (hasty, "It measures 1 of the 3 candidates that the budget allows, the last of them with a wrong result."),
         (lambda candidates, measure, budget: max(list(dict.fromkeys(candidates))[:budget], key=measure),
          "None, which cannot be compared"),
         (trusting, "Its result was wrong"),
@@ -302,6 +302,18 @@ def of_right(candidates, measure, budget):
 def test_a_known_slip_in_the_search_gets_its_own_reason(search, reason):
     verdict = n13.check_search(search)
     assert verdict.passed is False and reason in verdict.sentence.partition("\nWhy: ")[2]
+
+
+@pytest.mark.parametrize("search", [
+    lambda candidates, measure, budget: len([measure(candidate) for candidate in candidates[:budget]]),
+    lambda candidates, measure, budget: max({}),
+])  # fmt: skip
+def test_count_or_empty_search_gets_no_reason_of_results(search):
+    assert "Why" not in n13.check_search(search).sentence
+
+
+def test_body_without_return_is_answered_as_one():
+    assert "computes something" in n13.check_search(lambda candidates, *_: print(max(candidates))).sentence
 
 
 def test_failed_search_is_replaced_and_the_notebook_goes_on():

@@ -94,7 +94,7 @@ def judged(
     if all(answer is None for answer in answers):
         if printed.getvalue():
             return Verdict(False, "Your function prints and returns None: its answer is what stands behind return.")
-        if _computes(function):
+        if computes(function):
             return Verdict(
                 False, "Your function computes something and returns None: end it with return and the answer."
             )
@@ -135,7 +135,7 @@ def _changes(function: Callable[..., Any], case: Case) -> bool:
     return arguments != case.arguments
 
 
-def _computes(function: Callable[..., Any]) -> bool:
+def computes(function: Callable[..., Any]) -> bool:
     """Whether a function sets a variable of its own, or looks something up."""
     code = getattr(function, "__code__", None)
     return code is not None and (code.co_nlocals > len(signature(function).parameters) or bool(code.co_names))
