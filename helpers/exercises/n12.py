@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -189,8 +190,8 @@ MISTAKES: tuple[tuple[Version, str], ...] = tuple(
     (SOLVED.replace(name, *changes), because)
     for name, changes, because in (
         ("turns_on_the_right", [_TURN],
-         "You turn where the next a lies in the bank of the next sum, behind an FMA that asked that bank twice. Turn "
-         "at the other end of the rows."),
+         "The turns are where the next a lies in the bank of the next sum, behind an FMA that asked that bank twice. "
+         "Turn at the other end of the rows."),
         ("all_backwards", [(" if y % 2 else range(3, -1, -1)", "[::-1]")],
          "All rows run in one direction: at the start of each, a and b are both new, and three operands are read."),
         ("by_columns", [(_COLUMNS, "for x in range(4):\n"), ("(y, x) for x in columns", "(y, x) for y in range(8)")],
@@ -206,7 +207,7 @@ MISTAKES: tuple[tuple[Version, str], ...] = tuple(
          "With the even rows first, a lies in the even bank at each of their turns, and at every other turn so does "
          "the sum. Let a change its bank from row to row."),
         ("last_row_missing", [("range(8)", "range(7)")],
-         "28 of the 32 sums are there: the last row is missing. range(8) ends with 7."),
+         "All of the last row is missing."),
         ("pairs_traded", [("(y, x) for", "(x, y) for")],
          "A pair is (y, x), the row first: y runs from 0 to 7, x from 0 to 3."),
         ("registers", [("(y, x) for", "(48 + y, 56 + x) for")],
@@ -227,9 +228,9 @@ def _judge_order(function: Any) -> Verdict:
     if given is None:
         return Verdict(None, "Your function returns None: end it with return and the list.")
     try:
-        order = [tuple(pair) for pair in given]
+        order = [tuple(map(operator.index, pair)) for pair in given]
     except TypeError:
-        return Verdict(False, "Your function returns no list of pairs (y, x).")
+        return Verdict(False, "Your function returns no list of pairs (y, x) of whole numbers.")
     known = next((why for wrong, why in MISTAKES if wrong() == order), "")
     because = f"\nWhy: {known}" if known else ""
     strange = next((pair for pair in order if pair not in WANTED), None)

@@ -75,7 +75,6 @@ def test_columns_back_and_forth_are_named_from_either_end(first):
 
 
 def test_what_is_no_list_of_pairs_is_no_error_of_the_function():
-    for answer in (5, list(range(32))):
-        assert (
-            exercises.get("fma_order").check(lambda answer=answer: answer).sentence.endswith("no list of pairs (y, x).")
-        )
+    for answer in (5, list(range(32)), [(number / 4, number % 4) for number in range(32)], [([0], 0)]):
+        sentence = exercises.get("fma_order").check(lambda answer=answer: answer).sentence
+        assert sentence.endswith("no list of pairs (y, x) of whole numbers.")
