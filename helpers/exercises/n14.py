@@ -139,8 +139,7 @@ def predict_wins() -> Prediction:
         f"Of the {len(small)} shapes with fewer than {SMALL}² elements in C it is {wins[1]}, of the {len(large)} "
         f"others {wins[2]}.",
         sentence,
-        f"{sentence} Each shape has its own kernel and its own parameters, found by measuring; one kernel for all "
-        "would not do it.",
+        f"{sentence} The parameters of autotuned were found by measuring, for shapes like each of these.",
     )
     return predict(
         f"At how many of the {len(wins_by)} recorded shapes is a kernel of the ladder faster than cuBLAS?",
@@ -285,8 +284,8 @@ SLICES = Blank(
     picture=ThreadMapOf("C", Case({"M": 16, "N": 24, "K": 32}), "your kernel"),
     goals=(
         goals.stored_once(),
-        goals.no_atomics("Where atomics add the parts, the order is that in which the groups come, and another order "
-                         "may give other bits. Let one thread add the four in a fixed order, without atomics."),
+        goals.no_atomics("The task is to do without atomics: where they add the parts, the order is that in which the "
+                         "groups come, and another order may give other bits."),
         goals.multiplications(1024, "Right, but 808 would do where the groups share out k."),
     ),
     wrong=(
@@ -370,7 +369,7 @@ OTHER_SHARES: tuple[tuple[Begins, str], ...] = (
     (lambda block, total, blocks: block * (total // blocks) if block < blocks else total,
      f"total / blocks is rounded down, and the last block takes all that is left. {EQUAL}"),
     (lambda block, total, blocks: block * (total // blocks) + min(block, total % blocks),
-     "Your shares are as equal, but the first blocks get the longer ones. Here they begin at block * total / blocks."),
+     "The shares are as equal, but the first blocks get the longer ones. They should begin at block * total / blocks."),
 )  # fmt: skip
 
 
@@ -423,12 +422,12 @@ SHARES = Blank(
               "goes on to the end of the share.", (("first + left < steps ? first + left : steps", "first + left"),)),
         Wrong("not_moved", "The loop never gets to the end of the share: behind each piece next must grow by what "
               "the piece took, last - first.", (("next += last - first;", ""),)),
-        Wrong("moved_by_one", "Behind a piece you go on by one iteration, but it took last - first of them.",
+        Wrong("moved_by_one", "Behind a piece next goes on by one iteration, but the piece took last - first of them.",
               (("next += last - first;", "++next;"),)),
         Wrong("moved_to_last", "`last` is counted inside of its tile, a share in the long row of all iterations: go "
               "on by last - first, not to last.", (("next += last - first;", "next = last;"),)),
-        Wrong("moved_by_a_tile", "Behind a piece you go on by a whole tile, but it may be shorter: it took last - "
-              "first iterations.", (("next += last - first;", "next += steps;"),)),
+        Wrong("moved_by_a_tile", "Behind a piece next goes on by a whole tile, but the piece may be shorter: it took "
+              "last - first iterations.", (("next += last - first;", "next += steps;"),)),
         Wrong("last_in_the_piece", "`last` is the first iteration behind the piece: it goes up to last - 1.",
               (("tile, first, last)", "tile, first, last - 1)"),)),
         Wrong("in_the_row", "A piece's iterations are counted inside of its tile, where it begins with first.",
