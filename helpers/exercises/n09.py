@@ -142,12 +142,12 @@ ALIGNED_ROWS = KernelExercise(
     goals=(goals.load_requests(240, 4, "A"),),
     judged=ALIGNED,
     wrong=(
-        Wrong("starter", "If K is no multiple of four, rows of A begin in the middle of 16 bytes, and a float4 may "
-              "not be read there."),
+        Wrong("starter", "If K is no multiple of four, some rows of A begin in the middle of 16 bytes, and a float4 "
+              "may not be read there."),
         Wrong("unaligned_groups", "The k that are left are right, but the groups before them are still read as float4, "
               "also where rows do not begin at a multiple of 16 bytes."),
-        Wrong("scalar_only", "With K = 60 every float of A is a request of its own, where one request could bring "
-              "four."),
+        Wrong("scalar_only", "With K = 60 each load of A brings a thread one float, where one load could bring "
+              "it four."),
         Wrong("every_fourth_row", "Right, for row 0, 4, 8, … begins at a multiple of 16 bytes whatever K is. But where "
               "K is a multiple of four, every row does, and three of four are read float by float here.",
               (("K % 4 == 0", "row % 4 == 0"),)),
@@ -186,8 +186,8 @@ WIDE = Blank(
     wrong=(
         Wrong("always_wide", "Where N is no multiple of 4, not all rows of B begin at multiples of 16 bytes, and in "
               "the others no float4 may be read."),
-        Wrong("never_wide", "Right, but with N = 100 every float of B is loaded by an instruction of its own, where "
-              "one could move four."),
+        Wrong("never_wide", "Right, but with N = 100 each load of B moves one float of a thread, where one load could "
+              "move four."),
         Wrong("one_of_four", "Where the four floats are not loaded at once, only the first of them is loaded."),
         Wrong("same_float", "Where the four floats are not loaded at once, all four are the same one: float i is at "
               "column tile_col + c + i."),
@@ -196,8 +196,8 @@ WIDE = Blank(
         Wrong("bytes_for_floats", "16 bytes are four floats: every row begins at a multiple of 16 bytes where N is a "
               "multiple of 4, and this kernel asks for more.",
               (("N % 4 == 0", "N % 16 == 0"),), text=r"\bN % (?:8|16|32|64)\b"),
-        Wrong("store_never_wide", "Right, but with N = 100 every sum is stored by an instruction of its own, where "
-              "one could move four."),
+        Wrong("store_never_wide", "Right, but with N = 100 each store moves one sum of a thread, where one store could "
+              "move four."),
         Wrong("store_unguarded", "In the last tile some of the four columns may lie outside C: each float needs its "
               "own question."),
         Wrong("loaded_twice", "Right, but the four floats of B that one instruction has loaded are loaded once more, "

@@ -42,11 +42,11 @@ MISTAKES: tuple[tuple[Version, str], ...] = tuple(
     (WRITTEN.replace(name, *changes), because)
     for name, changes, because in (
         ("rows_last", [("register % 2 * 8", "register // 2 * 8"), ("register // 2 * 4", "register % 2 * 4")],
-         "You go through k first and through the rows last: register 1 is in row group + 8, at the same k."),
+         "The registers go through k first and through the rows last: register 1 is in row group + 8, at the same k."),
         ("groups_of_eight", [("lane // 4, lane % 4", "lane // 8, lane % 8")],
          "A group has four lanes: lane 4 begins the next row."),
         ("turned", [("lane // 4, lane % 4", "lane % 8, lane // 8")],
-         "Neighbouring lanes are neighbours in k; you let them go down the rows."),
+         "Neighbouring lanes are neighbours in k; here they go down the rows."),
         ("neighbours", [("place + register // 2 * 4", "2 * place + register // 2")],
          "A lane's elements in a row are four k apart. Neighbours in a row belong to neighbouring lanes."),
         ("rows_together", [("group + register % 2 * 8", "2 * group + register % 2")],
@@ -95,7 +95,7 @@ WARP_PRODUCT = Blank(
         Wrong("swapped", "The fragments have changed places: a is loaded from the tile of B and b from the tile of A, "
               "and a product of matrices depends on the order."),
         Wrong("restarts", "The sums begin again in every iteration: what is left is the product of the last tiles."),
-        Wrong("rows_of_16", "A row of C is N floats long, and you store rows of 16 one after the other."),
+        Wrong("rows_of_16", "A row of C is N floats long, and rows of 16 are stored one after the other."),
         Wrong("transposed", "The sums are stored column by column. C is row-major: wmma::mem_row_major."),
     ),
 )  # fmt: skip
@@ -111,16 +111,16 @@ FRAGMENTS = Blank(
     wrong=(
         Wrong("rows_last", "Registers 1 and 2 of A have changed places: register 1 is in row group + 8, the same k."),
         Wrong("neighbours", "A lane's elements of A in a row are four k apart, not neighbours."),
-        Wrong("b_turned", "In B a lane's group is its column and its place its k; you have them the other way round."),
+        Wrong("b_turned", "In B a lane's group is its column and its place its k; here it is the other way round."),
         Wrong("b_neighbours", "A lane's two elements of B are four k apart, as its elements of A are, not neighbours."),
         Wrong("rows_first", "Sums 1 and 2 have changed places: sum 1 is the next column in row group, and sum 2 begins "
               "row group + 8."),
         Wrong("stored_like_a", "The sums are not held as A is: a lane has two neighbours in row group, and two in row "
               "group + 8."),
-        Wrong("a_turned", "In A a lane's group is its row and its place its k; you have them the other way round.",
+        Wrong("a_turned", "In A a lane's group is its row and its place its k; here it is the other way round.",
               (("tile_row + group + n % 2 * 8, k = k0 + place + n / 2 * 4",
                 "tile_row + place + n % 2 * 8 + n / 2 * 4, k = k0 + group"),)),
-        Wrong("c_turned", "You store the transpose of each half of a tile, 8 x 8 elements: a lane's sums are two "
+        Wrong("c_turned", "The transpose of each half of a tile is stored, 8 x 8 elements: a lane's sums are two "
               "neighbours in a row, not two rows of one column.",
               (("tile_row + group + n / 2 * 8, col = tile_col + place * 2 + n % 2",
                 "tile_row + place * 2 + n % 2 + n / 2 * 8, col = tile_col + group"),)),
@@ -147,7 +147,7 @@ NOT_IN_CHUNKS = (
 IN_BYTES = "As counts elements, of which a chunk of 16 bytes has eight: place(…) * 8, and not * 16."
 K_IS_NO_CHUNK = "k counts elements, and eight of them are a chunk: the step at k begins with chunk k / 8."
 OWN_ELEMENTS = (
-    "You name what the lane will receive. A lane names a whole row of 16 bytes, whichever lane receives it, and the "
+    "Here a lane names what it will receive. It should name a whole row of 16 bytes, whichever lane receives it: the "
     "instruction hands its elements to the lanes."
 )
 LEAVES_THE_ROW = "A row has four chunks, and a place behind 3 is in the next row. Two bits of the row must be enough."
@@ -172,7 +172,7 @@ MATRIX_ROWS = Blank(
               "are the eight rows of matrix 0. (Only lanes 0 and 31 name the right one.)"),
         Wrong("one_matrix", "All 32 lanes name rows of matrix 0. With .x4 lanes 8 to 15 name those of matrix 1, and so "
               "on."),
-        Wrong("own_row", "You name the row that the lane will receive from. Lane i names row i % 8 of matrix i / 8, "
+        Wrong("own_row", "Each lane names the row that it will receive from. Lane i names row i % 8 of matrix i / 8, "
               "whichever lane receives its elements."),
         Wrong("own_elements", OWN_ELEMENTS),
         Wrong("first_half", "Both steps multiply the first 16 k of the tile: chunk begins at k / 8."),

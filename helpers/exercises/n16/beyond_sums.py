@@ -51,7 +51,7 @@ PREFIX = Blank(
               "of the block.", (("        if (lane == 31) of_warp[warp] = v;\n        __syncthreads();\n",
                                  "        if (lane == 31) {\n            of_warp[warp] = v;\n"
                                  "            __syncthreads();\n        }\n"),)),
-        Wrong("own_warp_too", "v has the sum of the lane's own warp already: add the warps below it, w < warp.",
+        Wrong("own_warp_too", "v has what it needs of the lane's own warp already: add the warps below it, w < warp.",
               (("w < warp;", "w <= warp;"),)),
         Wrong("no_carry", "Each round begins at 0 again: the sum of the earlier rounds is missing.",
               (("sum = before + v", "sum = v"),)),
@@ -105,7 +105,7 @@ KEEP_POSITIVE = Blank(
               (("kept += __popc(votes)", "kept += below"),)),
         Wrong("zero_too", "0 is not greater than 0, and lanes beyond n bring a 0: vote by > 0.",
               (("v > 0.0f", "v >= 0.0f"),)),
-        Wrong("negative", "You keep what is below 0.", (("v > 0.0f", "v < 0.0f"),)),
+        Wrong("negative", "What is below 0 is kept.", (("v > 0.0f", "v < 0.0f"),)),
         Wrong("in_a_branch", "Only lanes with something to keep come to the ballot, and its mask names all 32.",
               (("        const unsigned votes = __ballot_sync(FULL, v > 0.0f);\n        const int below = "
                "__popc(votes & "
@@ -204,7 +204,8 @@ ARGMIN = Blank(
               (("float v = INFINITY", "float v = 0.0f"),)),
         Wrong("any_of_them", "Of equal values the one that was taken first stays, wherever it stands: when they are "
               "equal, the smaller place decides.", ((BETTER, "w < v"),)),
-        Wrong("last_of_them", "Of equal values the last one stays: where they are equal, let the place decide.",
+        Wrong("last_of_them", "Of equal values the one that was taken last stays, wherever it stands: when they are "
+              "equal, the smaller place decides.",
               ((BETTER, "w <= v"),)),
         Wrong("larger_place", "Of equal values the one with the larger index stays.", (("from < place", "from > "
                 "place"),)),
@@ -232,7 +233,7 @@ ARGMIN = Blank(
               (("    __syncthreads();\n", ""),)),
         Wrong("one_warp", "Only warp 0 is asked: thread 0 must take what the other warps have stored.",
               (("        for (int w = 1; w < WARPS; ++w) take(value_of[w], place_of[w]);\n", ""),)),
-        Wrong("last_lane", "Lane 0 has the smallest of its warp, and you store what lane 31 has.",
+        Wrong("last_lane", "Lane 0 has the smallest of its warp, and what lane 31 has is stored.",
               (("if (lane == 0)", "if (lane == 31)"),)),
         Wrong("one_element", "Each thread takes one element, and those from 128 on are missing.",
               (("for (int i = threadIdx.x; i < n; i += THREADS)", "const int i = threadIdx.x;\n    if (i < n)"),)),

@@ -98,7 +98,7 @@ TWO_OF_THREAD = Blank(
               (("w < v || (w == v && from < at)", "w <= v && from < at"),)),
         Wrong("nan_passes", "A NaN is taken: with it < and >= are both false. Ask what is smaller.",
               (("w < v || (w == v", "!(w >= v) || (w == v"),)),
-        Wrong("largest", "Nothing comes before the INFINITY at which the pair begins, and every number must: w < v.",
+        Wrong("largest", "No finite element comes before the INFINITY at which the pair begins, and all must: w < v.",
               (("w < v ||", "w > v ||"),)),
         Wrong("first_is_lost", "A new first one overwrites the old one, which is the second smallest now: move it.",
               ((SHIFT, ""),)),
@@ -144,7 +144,8 @@ TWO_OF_WARP = Blank(
               (("        take(two, w, from);\n", ""),)),
         Wrong("too_late", "The second is fetched after the first take, which may have changed the other lane's "
               "pair: all shuffles come before.", ((SHUFFLES + BOTH, LATE),)),
-        Wrong("own_places", "Values come from the other lane, and the places are your own: shuffle them, too.",
+        Wrong("own_places", "Values come from the other lane, and the places are those of the lane itself: shuffle "
+              "them, too.",
               (("__shfl_down_sync(FULL, two.place[0], offset)", "two.place[0]"),
                ("__shfl_down_sync(FULL, two.place[1], offset)", "two.place[1]"))),
         Wrong("places_crossed", "The places of the first and the second have changed sides.",
