@@ -320,6 +320,19 @@ def test_a_read_only_array(module):
     )
 
 
+@pytest.mark.parametrize(("change", "verb"), [("y[7] = 1", "wrote to"), ("atomicAdd(&y[7], 1)", "updated")])
+def test_a_read_only_array_is_changed_by_the_thread_that_is_named(change, verb):
+    source = f"""extern "C" __global__ void k(float *y) {{
+        if (threadIdx.x == 5 && blockIdx.x == 2) {change};
+    }}"""
+    y = np.zeros(64, F32)
+    y.setflags(write=False)
+    with pytest.raises(
+        errors.OutOfBounds, match=rf"thread \(5, 0, 0\) of block \(2, 0, 0\) {verb} y, a read-only array"
+    ):
+        gpusim.RawModule(code=source).get_function("k")(4, 32, (y,))
+
+
 def test_a_misaligned_vector_in_global_memory(module):
     y = np.zeros((8, 4), F32)
     message = refuse(module, errors.Misaligned, lambda kernel: kernel(1, 4, (I32(2), x(40), y.reshape(-1))), "copy4")

@@ -222,11 +222,17 @@ class GlobalMemory:
             self._check_view(wave, allocation, addresses, mask, width, verb)
         if allocation is None:
             lanes = np.broadcast_to(True if mask is None else mask, wave.shape)
-            for _ in self.by_allocation(wave, np.broadcast_to(addresses, wave.shape), lanes, width, verb):
-                pass
+            for piece, there in self.by_allocation(wave, np.broadcast_to(addresses, wave.shape), lanes, width, verb):
+                if verb != "read":
+                    self._check_view(wave, piece, addresses, there, width, verb)
 
     def _check_view(self, wave, allocation: Allocation, addresses, mask, width: int, verb: str) -> None:
-        """OutOfBounds if an active lane writes outside the views that the kernel was given, of a larger array."""
+        """OutOfBounds if an active lane writes to a read-only array, or outside the views that the kernel was given, of
+        a larger array."""
+        if not allocation.writable:
+            lanes = np.broadcast_to(True if mask is None else mask, wave.shape)
+            what = f"{'wrote to' if verb == 'wrote' else verb} {allocation.name}, a read-only array"
+            wave.fail(OutOfBounds, what, "Pass a writable copy: numpy.array(x).", *np.argwhere(lanes)[0].tolist())
         start, stop = (allocation.base + offset for offset in allocation.may_be_written)
         if width == WORD and wave.instruction.swaps:  # perhaps for two bytes of these four
             start, stop = start // WORD * WORD, -(-stop // WORD) * WORD
@@ -344,14 +350,6 @@ class GlobalMemory:
             pieces = [(allocation, None)]
         for piece, lanes in pieces:
             self._check_view(wave, piece, addresses, mask if lanes is None else lanes, width, "wrote")
-            if not piece.writable:
-                wave.fail(
-                    OutOfBounds,
-                    f"wrote to {piece.name}, a read-only array",
-                    "Pass a writable copy: numpy.array(x).",
-                    0,
-                    0,
-                )
             if piece.watch is not None:
                 named = mask if lanes is None else lanes
                 piece.watch.access(wave, "st", addresses - piece.base, named, width, values)

@@ -194,9 +194,8 @@ class Prediction:
         most = max(TITLES, key=self.time.__getitem__)
         cause = max(self.empty, key=self.empty.__getitem__)
         if self.empty[cause] > self.time[most] and cause != LAUNCH:
-            return (
-                f"{sentence} In {self.time['empty']:.0%} of the time a scheduler has no warp, mostly because {cause}."
-            )
+            empty = f"In {self.time['empty']:.0%} of the time a scheduler has no warp, above all because {cause}."
+            return f"{sentence} {empty}"
         if not self._fills_a_unit and self.time[most] >= WORTH_SAYING:
             why = f"nothing is issued because the warps wait for {WAITS[most]}" if most != CLOSED else READY
             sentence += f" In {self.time[most]:.0%} of the time {why} ({TITLES[most]})."
