@@ -15,12 +15,13 @@ from threading import RLock
 import gpusim
 from gemm_kernels import Launch, get
 from gpusim import Captured, Recording, devices, timing
-from gpusim.timing import CANNOT, STALLS, TITLES, WAITS, Machine, NoConstants, Prediction, Trace, machine
+from gpusim.timing import CANNOT, READY, STALLS, TITLES, WAITS, Machine, NoConstants, Prediction, Trace, machine
 from helpers import run
 from helpers.measure.problem import ALPHA, BETA
 
 __all__ = [
     "CANNOT",
+    "READY",
     "STALLS",
     "TITLES",
     "WAITS",

@@ -32,7 +32,7 @@ OPERATIONS = {
     "ld": "loading from", "st": "storing to", "atom": "an atomic in", "red": "an atomic in", "ldsm": "loading from",
 }  # fmt: skip
 WHY = {
-    "global": "the lanes of a warp ask for words that lie apart",
+    "global": "the words that a warp asks for lie in more sectors than they would fill",
     "local": "the lanes of a warp ask for different elements of their arrays",
     "shared": "the lanes of a warp meet in the same bank",
 }
@@ -245,17 +245,21 @@ def _checked(captured: Captured, blocks: np.ndarray) -> tuple[Execution, Checker
     return replace(run, only_blocks=blocks, global_memory=memory), checker
 
 
+def _blocks(fit: int) -> str:
+    return "1 block fits" if fit == 1 else f"{fit} blocks fit"
+
+
 def _occupancy(prediction: Prediction) -> str:
     fits = prediction.trace.occupancy
     blocks = prod(prediction.trace.grid)
     on_one = prediction.trace.blocks
     text = (
-        f"{fits.blocks} blocks fit on an SM ({fits.fraction:.0%} of its warps); the next one is stopped by "
+        f"{_blocks(fits.blocks)} on an SM ({fits.fraction:.0%} of its warps); the next one is stopped by "
         f"{' and '.join(fits.limiters)}."
     )
     waves = blocks / (fits.blocks * prediction.machine.device.sms)
     if on_one < fits.blocks:
-        text += f" The grid has only {blocks:,} blocks, so that an SM holds {on_one}."
+        text += f" The grid has so few blocks, {blocks:,}, that an SM holds at most {on_one}."
     else:
         text += f" The grid's {blocks:,} blocks are {waves:.1f} waves."
     return text

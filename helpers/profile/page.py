@@ -6,7 +6,7 @@ import html
 import math
 from dataclasses import dataclass
 
-from helpers.cycles import TITLES, WAITS, Prediction
+from helpers.cycles import READY, TITLES, WAITS, Prediction
 from helpers.pictures.budget.figure import COLOURS, OTHER_WAITS
 from helpers.profile.facts import HotLine, Profile, Roof, Traffic
 
@@ -123,7 +123,7 @@ def _bytes(count: float) -> str:
 def _words(name: str, prediction: Prediction) -> tuple[str, str]:
     """(Nsight Compute's title of a part of the time, what it means)."""
     if name in TITLES:
-        return TITLES[name], f"waiting for {WAITS[name]}"
+        return TITLES[name], f"waiting for {WAITS[name]}" if name in WAITS else READY
     if name == "empty":
         causes = {cause: part for cause, part in prediction.empty.items() if part >= LEAST}
         return ISSUED[name], "; ".join(

@@ -67,9 +67,9 @@ def test_a_learner_is_not_advised_on_the_launch_of_the_check():
     error = StepLimitExceeded(
         f"k: still running.\n  line 2: while (f()) {{\n{advice}gpusim.record(max_instructions=…)."
     )
-    without = feedback._stopped(error, explained=False, advised=True)
+    without = feedback._stopped(error, explained=False)
     assert without.endswith(f"\nDoes the loop end?{feedback.MUCH_WORK}") and "max_instructions" not in without
-    assert feedback._stopped(error, explained=True, advised=True) == "k: still running.\n  line 2: while (f()) {"
+    assert feedback._stopped(error, explained=True) == "k: still running.\n  line 2: while (f()) {"
 
 
 def test_the_work_of_a_whole_row_is_remarked_and_not_predicted():

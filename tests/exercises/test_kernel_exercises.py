@@ -106,6 +106,21 @@ def test_a_guard_is_advised_only_where_it_could_help():
         assert guard not in beyond and "`k + 3` is 24, and a row of A has 24 floats, 0 to 23." in beyond, beyond
 
 
+def test_no_index_is_advised_on_where_lanes_are_missing():
+    product = exercises.get("warp_product")
+    first, last = "wmma::load_matrix_sync(a, &As[0][0], 16);", "wmma::mma_sync(sums, a, b, sums);"
+    alone = product.solved.replace(first, f"if (lane == 0) {{ {first}").replace(last, f"{last} }}")
+    sentence = product.check(alone).sentence
+    assert "of shared memory, which has 1024 bytes" in sentence and "index" not in sentence, sentence
+
+
+def test_a_title_with_many_sizes_does_not_leave_the_map():
+    batch = exercises.get("batch")
+    verdict = batch.check(batch.solved.replace("A + p * step_a + first", "A + first"))
+    assert verdict.picture.axes[0].texts[0].get_text() == "C in this launch"
+    assert verdict.sentence.startswith("count = 3, M = 16, ")
+
+
 def test_what_was_checked_is_said():
     sentence = BETA.check(BETA.solved).sentence
     assert "8\u00a0shapes, tails and single rows and columns included, also when launched twice" in sentence

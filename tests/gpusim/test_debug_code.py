@@ -74,7 +74,9 @@ def test_unwritten_bits_are_still_found_where_they_are_used(level):
     out = gpu.zeros(4, np.int32)
     launch("masked", level, 4, out, np.int32(13))
     assert out.tolist() == [5] * 4
-    with pytest.raises(errors.UninitializedRead, match="an array of its own, which it has not written"):
+    with pytest.raises(
+        errors.UninitializedRead, match="a variable of its own, or an element of one, which it has not written"
+    ):
         launch("masked", level, 4, out, np.int32(2))
 
 

@@ -67,7 +67,7 @@ def test_code_for_a_debugger_is_watched_line_by_line():
         launch("-G", source=broken)
     assert caught.value.lines == (9, 11)
     unset = SOURCE.replace("k < 4", "k < 3")
-    with pytest.raises(errors.UninitializedRead, match="an array of its own") as caught:
+    with pytest.raises(errors.UninitializedRead, match="a variable of its own, or an element of one") as caught:
         launch("-G", source=unset)
     assert caught.value.line == 9
 

@@ -19,7 +19,7 @@ FRAGMENTS = """
     FILL
     wmma::mma_sync(sums, a, b, sums);
     wmma::store_matrix_sync(y, sums, 16, wmma::mem_row_major);"""
-# name: (body, the variable that the message names, the sentence that says what to write)
+# name: (body, the variable that the message names, where it is certain, the sentence that says what to write)
 WRONG = {
     "a sum in a loop": (
         "    float sum;\n    for (int i = 0; i < n; ++i) sum += x[i] * x[t];\n    y[t] = sum;", "sum", "float sum = 0;"
@@ -38,7 +38,7 @@ WRONG = {
         "sums", "float sums[4][2] = {};",
     ),
     "on one way only": (
-        "    float v;\n    if (t < n) v = x[t];\n    y[t] = v * 2;", "v", "Give it a value",
+        "    float v;\n    if (t < n) v = x[t];\n    y[t] = v * 2;", "", "Give each variable its first value",
     ),
     "an accumulator of tensor cores": (FRAGMENTS.replace("FILL", ""), "sums", "wmma::fill_fragment(sums, 0.0f);"),
     "a sum in double": (
@@ -51,7 +51,18 @@ WRONG = {
     "what decides": (
         "    float best;\n    for (int i = 0; i < n; ++i)\n    "
         "if (x[i] * x[t] > best) { best = x[i] * x[t]; y[t] = i; }",
-        "best", "Give it a value",
+        "", "Give each variable its first value",
+    ),
+}  # fmt: skip
+# The compiler leaves nothing of an element that an array does not have: bodies in which a function sets the variable
+SET_BY_A_FUNCTION = {
+    "an array": (
+        "    auto zero = [](float *a) { for (int i = 0; i < 4; ++i) a[i] = 0; };\n    float sums[4];\n    zero(sums);\n"
+        "    for (int i = 0; i <= 4; ++i) sums[i] += x[i];\n    y[t] = sums[2] + sums[4];"
+    ),
+    "a sum": (
+        "    auto begin = [](float &a) { a = 0; };\n    float sum, two[2] = {1, 2};\n    begin(sum);\n"
+        "    sum += two[2] * x[t];\n    y[t] = sum;"
     ),
 }  # fmt: skip
 # name: (body, what y[t] shall be for n = 20)
@@ -126,7 +137,15 @@ def test_a_variable_that_is_never_set_is_named(name, level, arch):
         launched(body, level, arch)
     (finding,) = caught.value.report.findings
     assert (finding.kind, finding.array) == ("variable that is never set", variable)
-    assert f"{variable}, a variable without a first value" in finding.message and advice in finding.message
+    what = f"{variable}, a variable without a first value" if variable else "a value that nothing has set"
+    assert what in finding.message and advice in finding.message
+
+
+@pytest.mark.parametrize("body", SET_BY_A_FUNCTION.values(), ids=SET_BY_A_FUNCTION)
+def test_a_variable_that_a_function_sets_is_not_named(body):
+    with pytest.raises(errors.UninitializedRead, match="computed from a value that nothing has set") as caught:
+        launched(body, "sass", "sm_90")
+    assert "read no element that its array does not have" in str(caught.value)
 
 
 @pytest.mark.parametrize(("level", "arch"), LEVELS)

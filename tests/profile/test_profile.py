@@ -173,6 +173,17 @@ def test_requests_sharing_words_never_cost_less_than_the_best():
     assert loads.cost == loads.ideal < 4 * loads.requests  # LDS.128: four wavefronts each if no lanes shared words
 
 
+def test_words_side_by_side_across_two_sectors_are_not_said_to_lie_apart():
+    source = "__global__ void shift(const float *from, float *to) { to[threadIdx.x] = from[threadIdx.x + 4]; }"
+    with gpusim.capture() as caught:
+        run.call(run.simulated(source, "shift"), (1,), (8,), [np.zeros(16, np.float32), np.zeros(8, np.float32)])
+    (waste,) = profile.profile(caught[0]).wastes
+    assert str(waste) == (
+        "Line 1: loading from global memory takes 2 sectors per request, and 1 at best: the words that a warp asks for "
+        "lie in more sectors than they would fill."
+    )
+
+
 @cache
 def few_blocks() -> profile.Profile:
     return profile.profile(get("block_tile_2d").launch(512, 512, 2048))
@@ -184,7 +195,7 @@ def test_sentence_and_bars_give_a_stall_as_part_of_the_same_time():
     assert profiled.shares["empty"] > max(profiled.shares[name] for name in profiled.cycles.waits)
     cause = "the grid has only 16 blocks for 132 SMs"
     assert profiled.prediction.limiter.endswith(
-        f"In {profiled.shares['empty']:.0%} of the time a scheduler has no warp, mostly because {cause}."
+        f"In {profiled.shares['empty']:.0%} of the time a scheduler has no warp, above all because {cause}."
     )
     full = profile.profile(get("shared_memory").launch(512, 512, 512))
     most = max(full.cycles.waits, key=full.shares.__getitem__)

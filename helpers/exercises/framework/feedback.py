@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gpusim import Finding
 
 MOST_ELEMENTS = 200_000  # of a picture
+WIDEST_TITLE = 0.8  # of a picture's width, in letters that are not bold
 HEAD_OF_HAZARD = 2  # lines: the launch, and what happened where
 
 BOTH_STORE = "Both store, in no order, so that it is chance which value stays."
@@ -149,9 +150,7 @@ def _failure(
         already = f"\n{theme.plural(right, 'shape')} of {of} {'is' if right == 1 else 'are'} right."
     launch = failure.case.label(problem.scalars)
     if failure.error is not None:
-        guarded = re.search(r"\b(?:if|while)\s*\([^;]*[<>]|[<>][^;]*\?", source)
-        advised = not because and not guarded and not _whole_tiles(examination, problem)
-        return f"{launch}:\n{_stopped(failure.error, bool(because), advised)}{already}"
+        return f"{launch}:\n{_stopped(failure.error, bool(because))}{already}"
     if failure.report.findings:
         block = failure.case.block or getattr(problem, "block", ())  # an exercise that is no multiplication has none
         in_shared = [finding for finding in failure.report.findings if finding.kind == SHARED_RACE]
@@ -170,7 +169,7 @@ def _failure(
 _OF_ORDER = re.compile(r"barrier|wait|__sync|fence", re.IGNORECASE)
 # What the simulator advises about a launch, which in an exercise is not the learner's.
 _OF_LAUNCH = re.compile(
-    r"; dynamic shared memory needs shared_mem=… in the launch(?=\.)"
+    r"\nDynamic shared memory has the size that shared_mem=… in the launch gives it\."
     r"| Shared memory alone may get its size at the launch:[^\n]*shared_mem=…\."
     r"|: say which instantiation is meant, in the way of \"[^\"]*\"|: compile the kernel by RawModule\([^)]*\)"
     r"| If the work is really that long, use a smaller problem, or gpusim\.record\(max_instructions=…\)\."
@@ -178,16 +177,19 @@ _OF_LAUNCH = re.compile(
 MUCH_WORK = " If it does, it executes far more instructions than the course's solution."
 
 
-def _stopped(error: SimulatorError, explained: bool, advised: bool) -> str:
-    """What stopped the kernel. explained: the reason is known.  advised: with the advice to guard an index, which is
-    none where the reason is known, where every thread has an element, or where the kernel has a guard."""
+def _stopped(error: SimulatorError, explained: bool) -> str:
+    """What stopped the kernel, without the advice to guard an index: that is one cause of many. explained: the reason
+    is known."""
     what, _, advice = str(error).rpartition("\n")
     if isinstance(error, StepLimitExceeded):
         return what if explained else _OF_LAUNCH.sub(MUCH_WORK, str(error))
-    return what if advice.startswith(GUARD) and not advised else _OF_LAUNCH.sub("", str(error))
+    return what if advice.startswith(GUARD) else _OF_LAUNCH.sub("", str(error))
 
 
-_OF_BARRIERS = re.compile(r" Put __sync(?:threads|warp)\(\) ")
+# Advice that is one way of several, or needs a second launch
+_USUAL = re.compile(
+    r" (?:Put __sync(?:threads|warp)\(\)|If several threads|Where the value of|Write to another array) "
+)
 _OF_FLAGS = re.compile(r" Where one waits for a flag[^.]*\.")
 _SIDE = re.compile(r"^    (?:thread|lane) .*\) (\w+)(?: \(atomically\))? \w+\[", re.MULTILINE)
 
@@ -203,7 +205,7 @@ def _hazard(finding: Finding, problem: Problem, source: str, advised: bool) -> s
     if not advice and finding.kind == GLOBAL_RACE and isinstance(problem, Gemm | MatrixMap):
         advice = ONE_OWNER
     what, _, usual = message.rpartition("\n")
-    return f"{what}\n{advice or _OF_BARRIERS.split(usual)[0]}" if advised else what
+    return f"{what}\n{advice or _USUAL.split(usual)[0]}" if advised else what
 
 
 _CALL = re.compile(r"copies into (\w+)\[[^\n]*\n    called from line (\d+): (\w+)\(([^\n]*)")
@@ -278,7 +280,8 @@ def _picture(examination: Examination, failure: Outcome, problem: Problem) -> th
         return None
     if not 1 < failure.wrong.size <= MOST_ELEMENTS:
         return None
-    from helpers.pictures.error_map.figure import ErrorMap, error_map_figure  # the first picture loads matplotlib
+    from helpers.pictures import page  # the first picture loads matplotlib
+    from helpers.pictures.error_map.figure import ErrorMap, error_map_figure
 
     stores = trial.stores(examination.kernel, problem, failure.case)  # type: ignore[arg-type]
     several = np.zeros(stores.shape, bool)
@@ -289,4 +292,7 @@ def _picture(examination: Examination, failure: Outcome, problem: Problem) -> th
     first = problem.index(tuple(int(i) for i in np.argwhere(wrong)[0]))
     data = ErrorMap(problem.output, shown[0], shown[1], first, _tile(problem, failure.case), shown[2])
     sizes = ", ".join(f"{name} = {size}" for name, size in failure.case.sizes.items())
-    return error_map_figure(data, f"{problem.output} for {sizes}")
+    title = f"{problem.output} for {sizes}"
+    if page.text_width(title, theme.TITLE) > WIDEST_TITLE * page.WIDTH:
+        title = f"{problem.output} in this launch"  # the sizes stand above
+    return error_map_figure(data, title)

@@ -27,6 +27,10 @@ WORD = re.compile(r"\b[A-Za-z_]\w*\b")
 DECLARED = re.compile(
     r"(?:^|[;{}(])\s*(?P<type>(?:\w+::)*\w+(?:<[^;]*?>)?)\s+(?P<names>\w+\s*(?:\[[^\]]*\]\s*)*(?:,\s*\w+\s*(?:\[[^\]]*\]\s*)*)*);"
 )
+# What reads the variables in its brackets, or adds to them
+NO_CALLS = (
+    r"(?:if|while|for|switch|return|sizeof|mma_sync|store_matrix_sync|fmaf?|f?max[fl]?|f?min[fl]?|float|int)\s*\("
+)
 NO_TYPES = ("return", "else", "goto", "typename", "using", "namespace", "class", "struct")
 Index = tuple[int, int, int]
 
@@ -120,16 +124,13 @@ class Messages:
         if first.what == "copies" and second.what != "copies":
             return text + (
                 "Other threads see what a thread has copied only after it has waited for the copy and a barrier "
-                f"follows. Put cp.async.wait_group and then __syncthreads() between line {line} and line {two}."
+                "follows."
             )
         if self._program.orders_some_warps and not same_warp and line != two:
-            return text + (
-                "No barrier orders the two warps here, so that on a GPU either may come first. After the earlier "
-                "access its warp must arrive at an mbarrier or a named barrier, and before the later one the other "
-                "warp must wait for the same phase of it; or put __syncthreads() between them, to which all come."
-            )
-        of_block = "" if same_warp else "of the block "  # __syncwarp() may lie there
-        order = f"No barrier {of_block}lies between them, so that on a GPU either may come first"
+            return text + "No barrier orders the two warps here, so that on a GPU either may come first."
+        # Between warps __syncwarp() may lie there, and in a warp one whose mask does not name both.
+        none = "No barrier orders them" if same_warp else "No barrier of the block lies between them"
+        order = f"{none}, so that on a GPU either may come first"
         if same_warp:
             volatile = not self._volatile.isdisjoint((first.instruction, second.instruction))
             order += " (the lanes of a warp need not run in step"
@@ -176,21 +177,14 @@ class Messages:
         return (
             f"{self._program.name}: {thread_name} {hazard.second.what} {element}, which no thread has written.\n"
             + self._quote(hazard.second.instruction)
-            + "Shared memory holds anything at first. Store to every element that is read later, zeros too where there "
-            "is nothing to load."
+            + "Shared memory holds anything at first."
         )
 
     def copy_too_early(self, hazard: Hazard, element: str, block: Index) -> str:
         """`element` is used between the start of a copy and the wait for it."""
-        advice = (
-            "Nothing has waited for the copy between the two. Commit it (cp.async.commit_group), wait until no more "
-            "groups are pending than came after it (cp.async.wait_group), then __syncthreads() if other threads use it."
-        )
+        advice = "Nothing has waited for the copy between the two."
         if hazard.first.what == hazard.second.what:
-            advice = (
-                "Two copies into the same place are under way at once, and which of them stays is not defined. The "
-                "second one belongs into another place, or must begin only when the first has been waited for and used."
-            )
+            advice = "Two copies into the same place are under way at once, and which of them stays is not defined."
         return (
             f"{self._program.name}: {element} is used while an asynchronous copy into it is under way, in block "
             f"{coordinates(block)}.\n" + self._quote_sides(hazard, element) + advice
@@ -270,7 +264,7 @@ class Messages:
         return (
             f"{self._program.name}: {lane_name(*later)} {hazard.second.what} {element}, which no thread has written.\n"
             + self._quote(hazard.second.instruction)
-            + "Shared memory holds anything at first. Let the block store to it first, and put cluster.sync() between."
+            + "Shared memory holds anything at first."
         )
 
     def cluster_ended(self, hazard: ClusterHazard, element: str, _, later: tuple[Index, Index]) -> str:
@@ -286,11 +280,10 @@ class Messages:
     def local_unwritten(self, instruction: int, block: Index, thread: Index) -> str:
         """A thread reads an element of its own array before it has written it."""
         return (
-            f"{self._program.name}: {lane_name(block, thread)} reads an element of an array of its own, which "
-            "it has not written.\n"
+            f"{self._program.name}: {lane_name(block, thread)} reads a variable of its own, or an element of one, "
+            "which it has not written.\n"
             + self._quote(instruction)
-            + "What a variable inside a kernel holds at first is not defined. Set every element that is read: "
-            "`float sums[8] = {};` sets all to 0."
+            + "What a variable inside a kernel holds at first is not defined: `float sums[8] = {};` sets all to 0."
         )
 
     # ---- barriers
@@ -327,8 +320,7 @@ class Messages:
             f"{self._program.name}: {lane_name(block, thread)} calls a _sync function of its warp whose mask names "
             f"thread {coordinates(absent)}, too, which goes another way and never comes there.\n"
             + self._quote(instruction)
-            + "On a GPU the result is not defined. Move the call out of the branch, or compute the mask before it: "
-            "__ballot_sync(0xffffffff, condition)."
+            + "On a GPU the result is not defined."
         )
 
     def not_at_barrier(self, instruction: int, block: Index, thread: Index, absent: Index) -> str:
@@ -345,30 +337,18 @@ class Messages:
         taker, lane, absence = use.taken
         taker_name = "it" if taker == use.thread else f"thread {coordinates(self.thread_index(taker))}"
         lanes = product(self._block) - taker // WARP * WARP
-        why, advice = {
+        why = {
             Absence.NO_THREAD: (
-                f"which does not exist: the block of {product(self._block)} threads gives this warp {lanes}",
-                "Launch whole warps and let threads without an element bring the identity element (0 for a sum, "
-                "-INFINITY for a maximum), or exchange among the lanes that there are: a smaller first offset, or the "
-                "width as the last argument.",
+                f"which does not exist: the block of {product(self._block)} threads gives this warp {lanes}"
             ),
-            Absence.ENDED: (
-                "which has ended",
-                "Let all lanes come to the shuffle, without a `return` before it: those without an element bring the "
-                "identity element (0 for a sum, -INFINITY for a maximum).",
-            ),
-            Absence.ELSEWHERE: (
-                "which does not take part in it: it is elsewhere, or the mask does not name it",
-                "Take values only from lanes that a mask of __ballot_sync(0xffffffff, condition), computed before the "
-                "branch, names; or let all lanes come, those without an element with the identity element (0 for a "
-                "sum, -INFINITY for a maximum).",
-            ),
+            Absence.ENDED: "which has ended",
+            Absence.ELSEWHERE: "which does not take part in it: it is elsewhere, or the mask does not name it",
         }[absence]
         at = "" if self.lines(use.instruction) == self.lines(instruction) else self._quote(use.instruction)
         return (
             f"{self._program.name}: {lane_name(block, thread)} {use.how.format('a value that is not defined')}: "
             f"{taker_name} took it by a shuffle from lane {lane} of its warp, {why}.\n"
-            f"{self._quote(instruction)}{at}{advice}"
+            f"{self._quote(instruction)}{at}A lane must come to the shuffle itself to bring a value there."
         )
 
     # ---- variables
@@ -383,24 +363,22 @@ class Messages:
         )
 
     def _unset_variable(self, lines: Sequence[int]) -> tuple[str, str, str]:
-        """(the name, the quoted declaration, what to write) of a variable without a first value that these source lines
-        name; what to write in general where there is none. Of several it is the one that is set nowhere, or of those
-        one that they add to; what is set somewhere may have been set before."""
+        """(the name, the quoted declaration, what to write) of a variable that these source lines name, and the source
+        sets nowhere; what to write in general where there is none. Of several it is one that they add to."""
         source = self._program.source_lines
         texts = [source[line - 1] for line in lines if 1 <= line <= len(source)]
-        candidates = {
-            word: declared_at
+        never_set = {
+            word: declared
             for text in texts
-            for word in WORD.findall(text)
-            if (declared_at := self._declaration(word))
+            for word in WORD.findall(text.split("//")[0])
+            if (declared := self._declaration(word)) and not self._is_set(word)
         }
         grows = r"mma_sync\s*\(\s*{0}\b|\b{0}\b[^;=]*[-+*/|&^]=(?!=)"  # a sum, also of tensor cores
-        never_set = [word for word in candidates if not self._is_set(word)]
         grown = [word for word in never_set for text in texts if re.search(grows.format(word), text)]
-        if not grown and len(never_set) != 1 and len(candidates) != 1:
+        if not grown and len(never_set) != 1:
             return "", "", NO_VALUE
-        word = (grown or never_set or [*candidates])[0]
-        number, declared = candidates[word]
+        word = (grown or [*never_set])[0]
+        number, declared = never_set[word]
         quoted = "" if number in lines else f"  line {number}: {source[number - 1].strip()}\n"
         if "fragment" in declared["type"]:
             return word, quoted, f"Fill it before it is used: wmma::fill_fragment({word}, 0.0f);"
@@ -415,19 +393,22 @@ class Messages:
         )
 
     def _is_set(self, word: str) -> bool:
-        """Whether the source gives a variable a value somewhere, itself or by a function that is passed its address."""
-        fills = rf"(?:fill_fragment|load_matrix_sync)\s*\(\s*{word}\b"
-        sets = rf"\b{word}\s*(?:\.\w+\s*|\[[^\]]*\]\s*)*=(?!=)|&\s*{word}\b|{fills}"
-        return any(re.search(sets, text.split("//")[0]) for text in self._program.source_lines)
+        """Whether the source may give a variable a value somewhere that is not made of its own: itself, by another
+        name, or by a function."""
+        by_call = rf"(?!{NO_CALLS})\b\w+\s*\([^;{{}}]*\b{word}\b"
+        sets = rf"\b{word}\s*(?:\.\w+\s*|\[[^\]]*\]\s*)*=(?!=)(?![^;]*\b{word}\b)|&\s*(?:\w+\s*=\s*)?{word}\b|{by_call}"
+        text = "\n".join(line.split("//")[0] for line in self._program.source_lines)
+        return re.search(sets, text) is not None
 
     def _declaration(self, word: str) -> tuple[int, re.Match] | None:
-        """(the source line, the match of DECLARED) of a variable that is declared without a first value."""
+        """(the source line, the match of DECLARED) of a variable that is declared once, without a first value."""
+        found = []
         for number, text in enumerate(self._program.source_lines, 1):
             for match in DECLARED.finditer(text) if word in text and "__shared__" not in text else ():
                 names = (re.split(r"[\[\s]", name.strip())[0] for name in match["names"].split(","))
                 if word in names and match["type"] not in NO_TYPES:
-                    return number, match
-        return None
+                    found.append((number, match))
+        return found[0] if len(found) == 1 else None
 
     # ---- global memory
     def global_unwritten(self, hazard: GlobalHazard, array: str, element: str, block: Index, thread: Index) -> str:
@@ -463,7 +444,7 @@ class Messages:
         if between:
             text += "Blocks run in any order and do not wait for each other. "
         else:
-            text += "No barrier lies between them, so that on a GPU either may come first. "
+            text += "No barrier orders them, so that on a GPU either may come first. "
         if hazard.missing_release is not None:
             return text + self._untold(hazard, line)
         if line == two:

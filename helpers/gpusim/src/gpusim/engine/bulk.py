@@ -65,8 +65,8 @@ class _Copier:
             self._fail(
                 Misaligned,
                 f"copies {self.size} bytes in bulk {verb} an address that is not a multiple of {UNIT} ({where})",
-                "Both ends of a copy in bulk must be multiples of 16 bytes: check the index and the leading dimension; "
-                "__align__(16) before a __shared__ array.",
+                "Both ends of a copy in bulk must be multiples of 16 bytes: a __shared__ array begins at one with "
+                "__align__(16) before it.",
             )
 
     def in_global(self, address: int, writes: bool) -> tuple[Allocation, int]:

@@ -222,11 +222,17 @@ class GlobalMemory:
             self._check_view(wave, allocation, addresses, mask, width, verb)
         if allocation is None:
             lanes = np.broadcast_to(True if mask is None else mask, wave.shape)
-            for _ in self.by_allocation(wave, np.broadcast_to(addresses, wave.shape), lanes, width, verb):
-                pass
+            for piece, there in self.by_allocation(wave, np.broadcast_to(addresses, wave.shape), lanes, width, verb):
+                if verb != "read":
+                    self._check_view(wave, piece, addresses, there, width, verb)
 
     def _check_view(self, wave, allocation: Allocation, addresses, mask, width: int, verb: str) -> None:
-        """OutOfBounds if an active lane writes outside the views that the kernel was given, of a larger array."""
+        """OutOfBounds if an active lane writes to a read-only array, or outside the views that the kernel was given, of
+        a larger array."""
+        if not allocation.writable:
+            lanes = np.broadcast_to(True if mask is None else mask, wave.shape)
+            what = f"{'wrote to' if verb == 'wrote' else verb} {allocation.name}, a read-only array"
+            wave.fail(OutOfBounds, what, "Pass a writable copy: numpy.array(x).", *np.argwhere(lanes)[0].tolist())
         start, stop = (allocation.base + offset for offset in allocation.may_be_written)
         if width == WORD and wave.instruction.swaps:  # perhaps for two bytes of these four
             start, stop = start // WORD * WORD, -(-stop // WORD) * WORD
@@ -239,8 +245,8 @@ class GlobalMemory:
         item = allocation.dtype.itemsize
         index, size = (int(addresses[block, thread]) - start) // item, (stop - start) // item
         what = f"{verb} {width} bytes outside {allocation.name}, at its index {index}: it has {size} elements"
-        advice = f"{allocation.name} is a view of a larger array, whose other elements this would change. Compare the "
-        wave.fail(OutOfBounds, what, f"{advice}index with the size before the access.", block, thread)
+        advice = f"{allocation.name} is a view of a larger array, whose other elements this would change."
+        wave.fail(OutOfBounds, what, advice, block, thread)
 
     def _inside(self, low: int, high: int, width: int) -> Allocation | None:
         allocation = self.find(low)
@@ -309,11 +315,10 @@ class GlobalMemory:
         if following is not None and (allocation is None or following.base - address < address - allocation.end):
             allocation = following
         if address < 4096:
-            where = f"address {address:#x}: a null pointer"
-            advice = "Pass an array for every pointer that the kernel uses, or compare the pointer with nullptr first."
+            where, advice = f"address {address:#x}: a null pointer, or close to one", ""
         elif allocation is None or min(abs(address - allocation.base), abs(address - allocation.end)) > GAP // 2:
             where = f"address {address & (2**64 - 1):#x}, which is far from every array of this launch"
-            advice = "The index is far too large, or negative, or it was added to something that is no array."
+            advice = "The pointer is none to an array, or what was added to it is far too large, or negative."
         else:
             where, array = allocation.element(address), allocation.name
             asked = "row < M && col < N" if len(allocation.shape) == 2 else "index < N"
@@ -345,14 +350,6 @@ class GlobalMemory:
             pieces = [(allocation, None)]
         for piece, lanes in pieces:
             self._check_view(wave, piece, addresses, mask if lanes is None else lanes, width, "wrote")
-            if not piece.writable:
-                wave.fail(
-                    OutOfBounds,
-                    f"wrote to {piece.name}, a read-only array",
-                    "Pass a writable copy: numpy.array(x).",
-                    0,
-                    0,
-                )
             if piece.watch is not None:
                 named = mask if lanes is None else lanes
                 piece.watch.access(wave, "st", addresses - piece.base, named, width, values)
@@ -430,12 +427,12 @@ def check_alignment(wave, active, addresses, mask, width: int, memory=None) -> N
     wave.fail(
         Misaligned,
         f"accessed {width} bytes at an address that is not a multiple of {width} ({where})",
-        f"{'An' if width == 8 else 'A'} {width}-byte access needs {width}-byte alignment: "
+        f"{'An' if width == 8 else 'A'} {width}-byte access needs {width}-byte alignment."
         + (
-            f"check the index, and declare the array alignas({width}). Without, the compiler puts it at any multiple "
-            "of its elements' size, which may suit in one build and not in the next."
+            f" Without alignas({width}) the compiler puts an array of a thread's own at any multiple of its elements' "
+            "size, which may suit in one build and not in the next."
             if isinstance(memory, LocalMemory)
-            else "check the index and the leading dimension, or use narrower accesses."
+            else ""
         ),
         block,
         thread,
@@ -499,8 +496,6 @@ def _is_widened(wave, memory, addresses: np.ndarray, width: int) -> bool:
 class SharedMemory:
     """One region of shared memory for each of the B blocks of a wave: bytes (B, size)."""
 
-    advice = "Check the index into the __shared__ array; dynamic shared memory needs shared_mem=… in the launch."
-
     def __init__(self, blocks: int, size: int) -> None:
         self.size = size
         self.blocks = blocks
@@ -535,12 +530,12 @@ class SharedMemory:
         return wave.launch.shared_names.outside(wave.instruction.index, address, self.size)
 
     def advise(self, wave, address: int) -> str:
-        """What to try where an address is outside the limits; of room that the launch gives only where the kernel has
-        such an array, and no array with a size of its own is concerned."""
+        """Of room that the launch gives, where the kernel may have such an array, and it is not known that another
+        one is concerned."""
         arrays = wave.launch.shared_names.arrays
         if self.outside(wave, address).startswith("outside ") or (arrays and all(array.bytes for array in arrays)):
-            return self.advice.partition(";")[0] + "."
-        return self.advice
+            return ""
+        return "Dynamic shared memory has the size that shared_mem=… in the launch gives it."
 
     def load(self, wave, addresses, mask, dtype: np.dtype, count: int):
         """As GlobalMemory.load; addresses are byte offsets in the block's shared memory."""
@@ -589,10 +584,9 @@ class LocalMemory:
     """Private memory of each thread, interleaved by 4-byte words as the hardware does: words (size / 4, B, T)."""
 
     title = "its local memory"
-    advice = "Check the index into the array that the thread keeps for itself."
     # The stack grows towards 0.
     advice_below = (
-        f"{advice} If functions call themselves: does that end, and is it not too deep? A GPU's stack can be made "
+        "If functions call themselves: does that end, and is it not too deep? A GPU's stack can be made "
         "larger (cudaLimitStackSize), the simulator's cannot: recurse less deep, or keep your own in an array."
     )
 
@@ -626,7 +620,7 @@ class LocalMemory:
     def advise(self, wave, address: int) -> str:
         """As SharedMemory.advise."""
         is_deep = _below_zero(address) < 0 and wave.launch.local_arrays.limits(wave.instruction.index) is None
-        return self.advice_below if is_deep else self.advice
+        return self.advice_below if is_deep else ""
 
     def never_written(self, addresses, mask, width: int) -> np.ndarray:
         """The active threads that read a byte which they have not written, bool (blocks, threads)."""

@@ -221,7 +221,7 @@ class Wave:
         where_block, where_thread = self.block_index(block), self.thread_index(thread)
         thread_name = lane_name(where_block, where_thread)
         raise error(
-            f"{self.program.name}: {thread_name} {what}.\n{self.launch.quote(*lines)}{advice}",
+            f"{self.program.name}: {thread_name} {what}.\n{self.launch.quote(*lines)}{advice}".rstrip("\n"),
             kernel=self.program.name,
             line=lines[0],
             lines=lines,
@@ -1095,10 +1095,8 @@ def apart_in_words(
     by_line = [(line_of[index], groups[index]) for index in sorted(groups, key=line_of.get)]
     lines = list(dict.fromkeys(line for line, _ in by_line))
     if len(lines) == 1:
-        return lines, f"do not wait at line {lines[0]} together: " + ", ".join(
-            f"{_threads(block, threads)} in {'one' if number == 0 else 'another'} round of the loop"
-            for number, (_, threads) in enumerate(by_line)
-        )
+        groups_in_words = ", apart from ".join(_threads(block, threads) for _, threads in by_line)
+        return lines, f"do not wait at line {lines[0]} together: {groups_in_words}"
     return lines, "wait at different barriers: " + "; ".join(
         f"{_threads(block, threads)} at line {line}" for line, threads in by_line
     )
@@ -1229,13 +1227,10 @@ def _lanes_never_come(wave: Wave, prepared: Prepared) -> None:
         advice = BY_ALL_THREADS
     elif prepared.gathers_whole_warp(barrier.index):
         names = f"for {_lanes_in_words(absent)} of its warp"
-        advice = "The instruction is the whole warp's: let all 32 lanes come to it, outside of the branch."
+        advice = "The instruction is the whole warp's: all 32 lanes must come to it."
     else:
         names = f"for lanes of its warp: its mask {named:#010x} names {_lanes_in_words(absent)}"
-        advice = (
-            "The mask of a _sync function must name the lanes that come there, and no others. Let all lanes come to "
-            "it, outside of the branch, or name those that do."
-        )
+        advice = "The mask of a _sync function must name the lanes that come there, and no others."
     raise BarrierError(
         f"{wave.program.name}: {lane_name(where, wave.thread_index(first))} waits for ever {names}, which went another "
         f"way and wait at its end.\n{quoted}{advice}",
@@ -1266,7 +1261,7 @@ def _endless(wave: Wave, block: BasicBlock) -> None:
     _stop(
         wave, block, where, thread,
         "goes round a loop for ever: nothing changes any more, neither in registers nor in memory",
-        "What is the loop to end by? Is there a path on which a lock is not given back, or a flag not set?",
+        "What is the loop to end by?",
     )  # fmt: skip
 
 

@@ -150,4 +150,4 @@ def _check_stack(wave, too_deep, mask) -> None:
     if too_deep.any():
         block, thread = (int(i) for i in np.argwhere(too_deep)[0])
         what = f"calls functions that call themselves, deeper than its stack of {RECURSION_BYTES} bytes of local memory"
-        wave.fail(OutOfBounds, what, wave.local.advice_below.partition(". ")[2], block, thread)
+        wave.fail(OutOfBounds, what, wave.local.advice_below, block, thread)

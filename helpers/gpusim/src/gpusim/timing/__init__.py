@@ -25,13 +25,14 @@ from gpusim import Captured, Recording, SimulatorError, devices
 from gpusim.compiler import CompilerError
 from gpusim.native import NoLibrary
 from gpusim.timing.machine import Machine, NoConstants, machine
-from gpusim.timing.prediction import STALLS, TITLES, WAITS, Prediction, predict as _predict
+from gpusim.timing.prediction import READY, STALLS, TITLES, WAITS, Prediction, predict as _predict
 from gpusim.timing.trace import Trace, trace as _trace
 
 __all__ = [
     "CANNOT",
     "STALLS",
     "TITLES",
+    "READY",
     "WAITS",
     "Machine",
     "NoConstants",

@@ -66,14 +66,14 @@ TITLES: Mapping[str, str] = {
     "branch_resolving": "Branch Resolving",
 }
 LAUNCH = "the launch begins or ends"
+READY = "a warp is ready, and nothing is issued because the way into the core is closed"
 WAITS = {
-    "long_scoreboard": "data from global memory",
+    "long_scoreboard": "data from global or local memory",
     "short_scoreboard": "data from shared memory, or a special function",
     "barrier": "the other warps at a barrier",
     "mio_throttle": "a place in the queue to shared memory",
     "lg_throttle": "a place in the queue to global memory",
     "math_pipe_throttle": "a busy arithmetic pipe",
-    "dispatch_stall": "the ports of the register file",
     "not_selected": "their turn",
     "no_instruction": "instructions to be fetched",
     "branch_resolving": "the target of a branch",
@@ -194,14 +194,11 @@ class Prediction:
         most = max(TITLES, key=self.time.__getitem__)
         cause = max(self.empty, key=self.empty.__getitem__)
         if self.empty[cause] > self.time[most] and cause != LAUNCH:
-            return (
-                f"{sentence} In {self.time['empty']:.0%} of the time a scheduler has no warp, mostly because {cause}."
-            )
+            empty = f"In {self.time['empty']:.0%} of the time a scheduler has no warp, above all because {cause}."
+            return f"{sentence} {empty}"
         if not self._fills_a_unit and self.time[most] >= WORTH_SAYING:
-            sentence += (
-                f" In {self.time[most]:.0%} of the time nothing is issued because the warps wait for {WAITS[most]} "
-                f"({TITLES[most]})."
-            )
+            why = f"nothing is issued because the warps wait for {WAITS[most]}" if most != CLOSED else READY
+            sentence += f" In {self.time[most]:.0%} of the time {why} ({TITLES[most]})."
         return sentence
 
     @cached_property
