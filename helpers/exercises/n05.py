@@ -254,8 +254,8 @@ BLOCKS_THAT_FIT = FunctionExercise(
     variable="blocks_that_fit",
     starter=EMPTY,
     solved=WRITTEN,
-    because="Four divisions, each rounded down; before each of them, what one block takes is rounded up to the units "
-    "in which it is handed out.",
+    because="Each limit is rounded down. What is handed out in units, as warps, registers and shared memory are, is "
+    "rounded up to them first.",
     judge=_judge_function,
     wrong=tuple(WrongValue(version, because) for version, because in MISTAKES),
 )
