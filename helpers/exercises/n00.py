@@ -13,6 +13,7 @@ from helpers.exercises.framework.problems import Case
 from helpers.exercises.framework.values import ValueExercise, WrongValue
 from helpers.pictures import theme
 from helpers.pictures.first_launch import explorer as first_launch
+from helpers.pictures.live import CannotShow
 from helpers.pictures.software.figure import software_figure
 from helpers.pictures.tables import Table
 
@@ -21,9 +22,12 @@ SHOWN = (3, 16, 40)  # blocks, threads of a block, elements
 
 
 def predict_last_threads(source: str) -> Prediction:
-    """What do the threads behind the end of the array do, in the launch of SHOWN? The answer is what was recorded."""
+    """What do the threads behind the end of the array do, in the launch of SHOWN? CannotShow of a kernel in which
+    they do something."""
     written = first_launch.launch(source, *SHOWN)
     spare = written.threads - written.elements
+    if not written.idle[-spare:].all():
+        raise CannotShow(f"In this kernel the last {spare} threads do something: the question is about the one above.")
     behind = f"scale elements {written.elements} to {written.threads - 1}"
     again = f"scale elements 0 to {spare - 1} once more"
     return predict(
@@ -34,7 +38,7 @@ def predict_last_threads(source: str) -> Prediction:
             "nothing": f"Their index is {written.elements} or more, so index < N is false and the line is skipped.",
             "end the launch with an error": "A thread that has nothing to do is no error; it ends early.",
         },
-        answer="nothing" if written.idle[-spare:].all() else behind,
+        answer="nothing",
         picture=lambda: first_launch.picture(source, *SHOWN),
     )
 

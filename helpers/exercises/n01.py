@@ -207,12 +207,14 @@ Count = Callable[[int, int, int], float]
 class Limit:
     """One of the two times, which a function gives alone on a GPU whose other speed has no end.
 
-    gpu: that GPU.  speed: of it, in 10⁹ a second.  right: what is divided by the speed.  counts: known wrong ones, and
-    why.  missing: said of a function without this time.  other_speed: the one without end.
+    gpu: that GPU.  slow: one whose other speed is next to nothing.  speed: of both, in 10⁹ a second.  right: what is
+    divided by the speed.  counts: known wrong ones, and why.  missing: said of a function without this time.
+    other_speed: the one without end.
     """
 
     what: str
     gpu: devices.Device
+    slow: devices.Device
     speed: float
     right: Count
     counts: tuple[tuple[str, Count], ...]
@@ -223,6 +225,7 @@ class Limit:
 OPERATIONS = Limit(
     "operations",
     replace(_GPU, memory_gb_per_s=math.inf),
+    replace(_GPU, memory_gb_per_s=1e-9),
     _GPU.peak_fp32_gflops,
     flops,
     (
@@ -244,6 +247,7 @@ OPERATIONS = Limit(
 BYTES = Limit(
     "bytes",
     replace(_GPU, clock_mhz=math.inf),  # type: ignore[arg-type]
+    replace(_GPU, clock_mhz=1e-9),  # type: ignore[arg-type]
     _GPU.memory_gb_per_s,
     lambda M, N, K: 4 * (M * K + K * N + M * N),
     (
@@ -276,9 +280,7 @@ PROBED = ((96, 80, 64), (7, 11, 13), (4096, 1, 4096), (1, 5, 3), (2**20, 2**20, 
 
 def _probed(function: Callable[..., Any]) -> tuple[str, ...]:
     """What is wrong with each of the two times, taken alone; () if both are right, or if they cannot be had alone."""
-    other = devices.get("NVIDIA H20")
-    given = [list(answers_of(function, [Case((gpu, *shape), 0, "", "") for shape in PROBED])) for gpu in (
-        _GPU, other, OPERATIONS.gpu, BYTES.gpu)]  # fmt: skip
+    given = [_probes(function, gpu) for gpu in (_GPU, devices.get("NVIDIA H20"), OPERATIONS.gpu, BYTES.gpu)]
     if not all(isinstance(time, int | float) for times in given for time in times) or not any(given[2] + given[3]):
         return ()
     if given[0] == given[1] == given[2] == given[3]:
@@ -299,9 +301,17 @@ def _probed(function: Callable[..., Any]) -> tuple[str, ...]:
     if units == [None, None]:
         return ()
     wrong, right = (OPERATIONS, BYTES) if units[0] is None else (BYTES, OPERATIONS)
-    if given[0] == given[2 if wrong is OPERATIONS else 3]:
+    if given[0] == _probes(function, wrong.gpu) == _probes(function, wrong.slow):
+        here = [roofline.fastest_time(_GPU, *shape).ms for shape in PROBED]
+        if not all(map(math.isclose, given[0], here)):  # then it is not what is wrong on this GPU
+            return ()
         return (f"With a {wrong.other_speed} without end the time is the same: take the {wrong.other_speed} from gpu.",)
     return (f"The time of the {wrong.what} is wrong; that of the {right.what} is right.",)
+
+
+def _probes(function: Callable[..., Any], gpu: devices.Device) -> list[Any]:
+    """The answers for PROBED on a GPU."""
+    return list(answers_of(function, [Case((gpu, *shape), 0, "", "") for shape in PROBED]))
 
 
 def _judged_alone(limit: Limit, times: Sequence[float]) -> tuple[float | None, str]:

@@ -102,7 +102,9 @@ STRIDED_SLIPS = (
     Slip(32, "Neighbouring lanes are so close that several of them share a sector."),
     Slip(4, "That would be 32 floats without holes; here every second float is skipped."),
     Slip(8, "Every second float of 8 whole sectors would do, but where does the first one stand?"),
-    Slip(16, "Two lanes per sector? A sector has eight floats, and every second one is read: four lanes share it."),
+    Slip(
+        16, "Two lanes per sector? A sector has eight floats, and every second one is read: up to four lanes share it."
+    ),
 )
 
 STRIDED_SECTORS = ValueExercise(

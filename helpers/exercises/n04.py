@@ -217,7 +217,8 @@ TWO_TILES = KernelExercise(
         Wrong("stored_over", "Both halves of B are stored in the same place of Bs, the second over the first: it "
               "belongs T columns further, Bs[y][x + half * T].", (("Bs[y][x + half * T] =", "Bs[y][x] ="),)),
         Wrong("stored_and_read_over", "Both halves of B are stored in the same place of Bs, the second over the first: "
-              "it belongs T columns further, Bs[y][x + half * T], and is read there.", (("[x + half * T]", "[x]"),)),
+              "it belongs T columns further, Bs[y][x + half * T], and must be read there.",
+              (("[x + half * T]", "[x]"),)),
         Wrong("interleaved", "The halves are stored in turns, Bs[y][2 * x + half], and read one behind the other, "
               "Bs[k][x + half * T]: both must be the same place.",
               (("Bs[y][x + half * T] =", "Bs[y][2 * x + half] ="),)),

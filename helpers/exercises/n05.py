@@ -239,9 +239,11 @@ def _case(gpu: Device, block: Block, blocks: int, says: str) -> functions.Case:
 def _judge_function(function: Any) -> Verdict:
     """The learner's function against the model and against what the driver of an H200 answered."""
     cases = function_cases()
+    others = sum(gpu is not H200 for gpu, _ in TELLING)
     right = (
         f"Your function agrees with the driver of the {H200.short} about all "
-        f"{theme.thousands(len(cases) - len(TELLING))} launches that it was asked about, and holds for other GPUs, too."
+        f"{theme.thousands(len(cases) - len(TELLING))} launches that it was asked about, and is right for {others} on "
+        f"an {A6000.short}, too."
     )
     return judged(function, cases, MISTAKES, right)
 
@@ -252,8 +254,8 @@ BLOCKS_THAT_FIT = FunctionExercise(
     variable="blocks_that_fit",
     starter=EMPTY,
     solved=WRITTEN,
-    because="Four divisions, each rounded down; before each of them, what one block takes is rounded up to the units "
-    "in which it is handed out.",
+    because="Each limit is rounded down. What is handed out in units, as warps, registers and shared memory are, is "
+    "rounded up to them first.",
     judge=_judge_function,
     wrong=tuple(WrongValue(version, because) for version, because in MISTAKES),
 )
@@ -314,7 +316,7 @@ TRADE_MISTAKES: tuple[tuple[Version, str], ...] = tuple(
         ("of_a_warp", [("min(registers_of_a_warp // 32, 255)", "registers_of_a_warp")],
          "Those are the registers of a warp. The function returns those of one thread."),
         ("of_a_warp_capped", [("min(registers_of_a_warp // 32, 255)", "min(registers_of_a_warp, 255)")],
-         "Those are the registers of a warp. Its 32 threads share them: divide by 32."),
+         "The registers of a warp are compared with 255. Its 32 threads share them: divide by 32 first."),
         ("of_a_warp_by_a_block", [("registers_of_a_warp // 32", "registers_of_a_warp // threads")],
          "You divide the registers of a warp by the threads of a block: the 32 threads of the warp share them."),
         ("no_full_sm", [("warps > gpu.warps_per_sm", "warps >= gpu.warps_per_sm")],
@@ -389,8 +391,7 @@ MOST_REGISTERS = FunctionExercise(
         function,
         trade_cases(),
         TRADE_MISTAKES,
-        f"Your function is right for {len(TRADES)} launches on two GPUs: with one register more in each thread, the "
-        "last block would not fit.",
+        f"Your function is right for {len(TRADES)} launches on two GPUs.",
     ),
     wrong=tuple(WrongValue(version, because) for version, because in TRADE_MISTAKES),
 )

@@ -32,7 +32,7 @@ from helpers.recordings.measurement import Measurement
 from helpers.recordings.suites import TILES_SIZE
 
 COLUMN = get("block_tile_1d", BM=64, BN=64, BK=8, TM=8)
-SMALL = 256  # M = N = K of the prediction about a small C
+SMALL, MEDIUM = 256, 1024  # M = N = K of the prediction about a small C, and of one that lies between
 
 
 def predict_loads() -> Prediction:
@@ -55,16 +55,17 @@ def predict_loads() -> Prediction:
 def predict_small() -> Prediction:
     """How fast the 2-D block tile is beside the kernel with one element per thread where C is small, as recorded."""
     single, many = get("shared_memory"), get("block_tile_2d")
-    large, small = (
+    large, medium, small = (
         recordings.gflops(many, *(size,) * 3).gflops / recordings.gflops(single, *(size,) * 3).gflops
-        for size in (4096, SMALL)
+        for size in (4096, MEDIUM, SMALL)
     )
     few, several = (math.prod(kernel.grid(SMALL, SMALL)) for kernel in (many, single))
     sms = devices.DEFAULT.sms
     options = {f"{large:.1f} times as fast": large, "twice as fast": 2, "as fast": 1, "a quarter as fast": 1 / 4}
     reasons = (
         "A thread reads an eighth of the floats per FMA at every size. But how many tiles of 128 × 128 has C?",
-        f"The gain shrinks to that where some of the SMs have nothing to do. Here {sms - few} of {sms} have nothing.",
+        f"With {MEDIUM}, where C has {math.prod(many.grid(MEDIUM, MEDIUM))} tiles for {sms} SMs, it is {medium:.1f} "
+        f"times as fast. Here C has {few}.",
         f"block_tile_2d has {few} blocks here, and shared_memory {several}. With a block of block_tile_2d an SM would "
         f"have to be {several // few} times as fast.",
         f"C has {few} tiles of 128 × 128, so {few} of {sms} SMs have a block; shared_memory has {several} blocks.",
@@ -167,9 +168,7 @@ def _judge_tiles(params: Any) -> Verdict:
         )
     if loads > MOST_LOADS:
         TM, TN = kernel.params["TM"], kernel.params["TN"]
-        square = shared_loads_per_fma(*[math.isqrt(TM * TN)] * 2) <= MOST_LOADS
-        how = "A squarer patch of as many sums" if square else "A larger patch"
-        return Verdict(False, f"{text}. {how} uses each loaded element more often.")
+        return Verdict(False, f"{text}. A patch of {TM} × {TN} reads {TM + TN} floats for {TM * TN} FMAs.")
     if taken.fraction < LEAST_OCCUPANCY:
         return Verdict(False, f"{text}. {goals.what_fits(taken)}.")
     return Verdict(True, f"{text}: done.")

@@ -60,7 +60,16 @@ def test_factor_in_a_register_is_not_read_from_memory_each_time():
         const float a = row < M ? A[row * K + k] : 0.0f;
         for (int half = 0; half < 2; ++half) acc[half] += col + half * T < N ? a * B[k * N + col + half * T] : 0.0f;
     }"""), ("k0 < K;", "k0 < 0;"))  # fmt: skip
-    assert exercise.check(source).sentence.endswith("\nWhy: No thread reads shared memory.")
+    assert exercise.check(source).sentence.endswith("\nWhy: The compiled kernel never reads shared memory.")
+
+
+def test_each_array_has_its_own_elements():
+    exercise, source = changed(
+        "add_scaled",
+        ('extern "C"', '__device__ float scaled[256];\nextern "C"'),
+        ("C[index] = c * A[index]", "C[index] = (scaled[index] = c * A[index])"),
+    )
+    assert exercise.check(source).passed
 
 
 def test_fence_behind_the_count_counts_though_a_reset_follows():

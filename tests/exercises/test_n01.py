@@ -50,6 +50,8 @@ def test_the_ridge_is_crossed_between_83_and_84():
             ["The time of the operations: that is in seconds", n01.FLOATS],
         ),
         ([("N * K /", "N * (K + 1) /")], ["The time of the operations is wrong; that of the bytes is right."]),
+        ([("gflops / 1e6", "gflops * 1e3")], ["The time of the operations is wrong; that of the bytes is right."]),
+        ([("2 * M", "3 * M"), ("gpu.memory_gb_per_s", repr(DEFAULT.memory_gb_per_s))], []),
         ([("4 * (", "32 * (")], ["a float has 4. 32 are its bits."]),
         ([("2 * M * N * K", "M * N * (2 * K - 1)")], ["The first product is added, too"]),
         ([("gflops / 1e6", "gflops / 10 ^ 6"), ("per_s / 1e6", "per_s / 10 ^ 6")], ["^ is no power in Python"]),

@@ -72,3 +72,8 @@ def test_first_launch_is_right_but_wasteful_and_no_failure():
     assert verdict.passed is None and "768\u00a0threads lie outside C" in verdict.sentence
     shown = n02.WHOLE_LAUNCH.show()
     assert isinstance(shown, theme.Figure) and "768 of 4\u202f608 threads lie outside C and" in shown.caption
+
+
+def test_grid_of_single_threads_has_the_sizes_of_C_for_a_reason():
+    sentence = n02.WHOLE_LAUNCH.check({"block": (1, 1), "grid": (96, 40)}).sentence
+    assert sentence.endswith("31\u00a0lanes of each block's warps are empty.")

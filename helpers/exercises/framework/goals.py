@@ -104,7 +104,7 @@ def floats_loaded(at_most: int) -> Goal:
 
     def explain(j: Judged) -> str:
         read = any(j.recording.total("requests", "shared", op) for op in ("ld", "ldsm"))
-        return "" if read else "No thread reads shared memory."
+        return "" if read else "The compiled kernel never reads shared memory."
 
     return Goal(FLOATS_LOADED, measure, at_most, explain=explain)
 
@@ -132,12 +132,12 @@ def stored_once(at_most: float = 1) -> Goal:
     """Stores of threads for each element of the output: one, where every element is one thread's."""
 
     def stores(j: Judged) -> np.ndarray:
-        places = [trial.elements(trace) for trace in _writes(j.all_blocks())]
+        places = [trace.base // FLOAT_BYTES + trial.elements(trace) for trace in _writes(j.all_blocks())]
         return np.unique(np.concatenate(places), return_counts=True)[1]
 
     def explain(j: Judged) -> str:
         often = stores(j)
-        what = "every element is stored" if (often == often[0]).all() else "elements are stored up to"
+        what = "every element is written" if (often == often[0]).all() else "elements are written up to"
         return f"Right, but {what} {often.max()} times: each should be stored once, by one thread."
 
     return Goal("stores per element", lambda j: float(stores(j).mean()), at_most, digits=1, explain=explain)

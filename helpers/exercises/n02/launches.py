@@ -145,7 +145,8 @@ def _judge_launch(launch: Any) -> Verdict:
     if lanes:
         facts.append(f"{theme.plural(lanes, 'lane')} of each block's warps {'is' if lanes == 1 else 'are'} empty")
     if facts:
-        why = " The grid has the sizes of C, and it counts blocks, not elements." if grid[:2] == COVERED else ""
+        sizes_of_C = idle and grid[:2] == COVERED
+        why = " The grid has the sizes of C, and it counts blocks, not elements." if sizes_of_C else ""
         return Verdict(False, f"{launched} compute all of C, but {' and '.join(facts)}.{why}")
     return Verdict(True, f"{launched}: all {theme.thousands(rows * columns)} elements, and every lane works. Done.")
 
