@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from gpusim.errors import OutOfBounds, StepLimitExceeded
+from gpusim.errors import StepLimitExceeded
 from helpers import exercises
 from helpers.exercises.framework import endless, feedback
 
@@ -23,6 +23,7 @@ def said(text: str, error: Exception | None = None, line: int = 1) -> str:
         ("for (int k = 0; k < K; k + 1) s += a[k];", "`k + 1` is a number that is stored nowhere."),
         ("for (int k = 0; k < T; ++k0) s += a[k];", "nothing in the loop changes k, so it never ends."),
         ("while (k < K) s += a[k];", "nothing in the loop changes k, so it never ends."),
+        ("int k = 0; while (K > (int)k) s += a[k];", "nothing in the loop changes k, so it never ends."),
         ("while (half > 0) { s += a[half]; }", "nothing in the loop changes half, so it never ends."),
         ("for (int k0 = 0; k0 < K; k0 + T) { for (int k = 0; k < T; ++k) s += k0; }", "nothing in the loop changes k0"),
     ],
@@ -38,7 +39,9 @@ def test_a_loop_that_changes_nothing_is_named(text, named):
      "while (n-- > 0) s += 1;", "while (k < K) next(&k);",
      "for (int k = 0; k < K;) { s += a[k]; k += 2; }", "while (true) s += 1;",
      "auto next = [&] { ++k; }; while (k < K) next();", "int &i = k; while (k < K) ++i;", "while (k < K) next(k);",
-     "while (s.k < K) s.k += 1;", "__shared__ int done; while (!done) s += 1;"],
+     "while (s.k < K) s.k += 1;", "do { k *= 2; } while (k < K);", "while (k < K) (k)++;",
+     "auto next = [&](int d) -> void { k += d; }; while (k < K) next(1);",
+     "__shared__ int done; while (!done) s += 1;"],
 )  # fmt: skip
 def test_a_loop_that_may_end_is_not_accused(text):
     assert said(text) == ""
@@ -53,13 +56,19 @@ def test_a_loop_in_which_no_thread_was_is_not_named():
     assert said(text, line=2) == "" and "changes again" in said(text)
 
 
-def test_loops_over_rows_and_columns_are_the_work_of_all_threads():
-    body = "{ float s = 0; for (int k = 0; k < K; ++k) s += 1; C[i * N + j] = s; }"
-    both = f"\nfor (int i = 0; i < M; i++)\n    for (int j = 0; j < N; j++) {body}"
-    assert "The loops in lines 2 and 3 go over all rows and all columns" in said(both)
-    assert said(f"for (int i = 0; i < M; i++) {body}\nfor (int j = 0; j < N; j++) {body}") == ""
-    assert said(f"for (int i = y; i < M; i += 8)\n    for (int j = x; j < N; j += 8) {body}") == ""
-    assert said(both, OutOfBounds("read 4 bytes outside the arrays")) == ""
+@pytest.mark.parametrize(
+    ("step", "reason"),
+    [("++k", "The loops in lines 11 and 12 go over all rows and all columns"),
+     ("k *= 2", "Does the loop end?"), ("", "nothing in the loop changes k, so it never ends.")],
+)  # fmt: skip
+def test_loops_over_rows_and_columns_are_the_work_of_all_threads(step, reason):
+    beta = exercises.get("beta")
+    source = beta.solved.replace("k < K; ++k", f"k < K; {step}").replace("beta * old;", "beta * old; }")
+    source = source.replace("    if (row >= M || col >= N) return;\n", "")
+    source = source.replace("    const int row = blockIdx.x * blockDim.x + threadIdx.x;", "")
+    source = source.replace("    const int col = blockIdx.y * blockDim.y + threadIdx.y;", "")
+    loops = "for (int row = 0; row < M; ++row)\n    for (int col = 0; col < N; ++col) {\n    float sum"
+    assert reason in beta.check(source.replace("float sum", loops)).sentence
 
 
 def test_a_learner_is_not_advised_on_the_launch_of_the_check():

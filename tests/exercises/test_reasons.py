@@ -146,7 +146,7 @@ def test_what_only_looks_like_a_slip_is_left_alone(line):
         ("group_scales", "row >= M || col >= N", "row >= M && col >= N", "with `if (row >= M || col >= N || group"),
         ("two_groups", "right = left + BN / 2", "right = BN / 2", "no thread stores columns 36 to 63"),
         ("histogram", "mine[x[i]], 1", "mine[i], 1", "Its bin is the number itself, x[i]."),
-        ("naive", "k < K; ++k", "k > K; ++k", "The loop in line 9 is never entered: k begins at 0, and `k > K`"),
+        ("naive", "k < K; ++k", "k > K; ++k", "does not hold (K is 24). With `k < K` this launch is right."),
         ("naive", "sum += A", "sum + A", "and does nothing with it: sum stays what it was"),
         ("add_scaled", "if (index < N) C[index] = c * A[index]", "C[N] = c * A[N]", "`N` is 256 in every thread"),
         ("beta", "beta != 0.0f", "beta > 0.0f", "does not hold for beta = -0.5"),
@@ -542,7 +542,7 @@ def test_0_is_the_value_of_no_element_in_particular():
         ("beta", "C[row * N + col] = ", "C[row * N + col + 1] = ", "counts the rows", "`col + 1` is 32"),
         ("beta", "k * N + col]", "k * N + col + 1]", "counts the rows", "`col + 1` is 32, and a row of B has 32"),
         ("beta", "row >= M || col >= N", "row < 0", "it sends home", "`row` is 11, and A has 11 rows"),
-        ("beta", "C[row * N + col] = ", "C[N + col] = ", "the old value must be", "`N + col` is 32 to 63"),
+        ("beta", "C[row * N + col] = ", "C[N + col] = ", "The sum itself", "with `C[row * N + col]` in its place"),
         ("swizzle", "        __syncthreads();\n\n", "\n", "place(i % BK, i / BK)` is", "behind line 31"),
         ("next_tile", "Bs[1 - now][y][x] = ", "Bs[1 - now][y][x] += ", "Block (0, 0) stores", "Line 31 changes"),
         ("shares", "next += ", "next = ", "never moves on", "gets to the end of the share"),
@@ -611,3 +611,25 @@ def test_reason_speaks_of_the_slip_where_the_names_are_exchanged():
     exchanged = re.sub(r"\b(?:row|col)\b", lambda name: {"row": "col", "col": "row"}[name[0]], named)
     other = exercises.get("naive").check(exchanged).sentence
     assert "happens with this slip: “A is read in column col." in other
+
+
+@pytest.mark.parametrize("mask", ["mask = __ballot_sync(mask, lane < 16);", "if (lane >= 16) return;"])
+def test_lanes_that_are_not_named_or_have_ended_need_not_come(mask):
+    tree = exercises.get("warp_tree")
+    first = (
+        f"unsigned mask = 0xffffffffu;\n    v += __shfl_down_sync(FULL, v, 16);\n    {mask}\n    if (lane < 16) {{\n"
+    )
+    source = tree.solved.replace("    for (int", f"    {first}    for (int").replace("offset = 16", "offset = 8")
+    verdict = tree.check(source.replace("(FULL, v, offset);", "(mask, v, offset);\n    }"))
+    assert verdict.passed, verdict.sentence
+
+
+def test_blocks_that_all_compute_every_row_need_no_number():
+    flat = exercises.get("flat_block")
+    source = flat.solved.replace("const int row = blockIdx.y * 8 + y;", "")
+    source = source.replace(
+        "    if (row >= M || col >= N) return;", "    for (int row = y; row < M - 1 && col < N; row += 8) {"
+    )
+    source = source.replace("acc + (beta == 0.0f ? 0.0f : beta * C[row * N + col]);", "acc;\n    }")
+    sentence = flat.check(source).sentence
+    assert "does not occur" not in sentence and "C[7, 0] was not written" in sentence, sentence

@@ -31,12 +31,17 @@ def explained(facts: Facts) -> str:
     It speaks of the block in which the launch went wrong, where that is known.
     """
     for line, condition, body, leaves, at in _conditions(facts.text):
-        named = re.findall(rf"\b(\w+)\s*=?\s*{_ALL_LANES}\s*;?[ \t]*$", facts.text, re.MULTILINE)
+        named = [
+            name
+            for name in re.findall(rf"\b(\w+)\s*=?\s*{_ALL_LANES}\s*;?[ \t]*$", facts.text, re.MULTILINE)
+            if len(re.findall(rf"\b{name}\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)", facts.text)) < 2
+        ]
         shuffle = SHUFFLE + f"(?:{'|'.join([_ALL_LANES, *named])})" + r"(?!\w)"
         for what, pattern in (("a barrier of the block", BARRIER), ("a function that names all lanes", shuffle)):
             if not re.search("|".join([pattern, *_calling(facts.text, pattern)]), body):
                 continue
-            if leaves == "return" and pattern == shuffle:
+            ended = leaves == "return" or re.search(r"\breturn\s*;", facts.text[:at])
+            if pattern == shuffle and ended:
                 continue  # lanes that have ended are not waited for (CUDA guide, 'Warp Shuffle Functions')
             for block in _blocks(facts):
                 holds = _holds(facts, [f"({condition})", *_around(facts.text, at)], block)

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from gpusim.errors import StepLimitExceeded
-from helpers.exercises.framework import integers
+from helpers.exercises.framework import integers, trial
 from helpers.exercises.framework.gemm import Gemm
 
 if TYPE_CHECKING:
@@ -22,9 +24,8 @@ def explained(facts: Facts) -> str:
     loops = list(_loops(facts.text))
     line = facts.failure.error.line  # a loop in which no thread was has another end
     stopped = [loop for loop in loops if loop.line <= line <= loop.last]
-    return _of_all_elements(facts, stopped, loops) or next(
-        filter(None, (_unchanged(loop, facts.text) for loop in stopped)), ""
-    )
+    unchanged = next(filter(None, (_unchanged(loop, facts.text) for loop in stopped)), "")
+    return unchanged or _of_all_elements(facts, stopped, loops)
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,8 @@ def _of_all_elements(facts: Facts, stopped: list[Loop], loops: list[Loop]) -> st
         return ""
     for outer in stopped:
         for inner in loops:
-            if {outer.goes_to, inner.goes_to} == {"M", "N"} and inner.head in outer.body:
+            inside = outer.line <= inner.line <= outer.last and inner.head in outer.body
+            if inside and {outer.goes_to, inner.goes_to} == {"M", "N"} and _ends_where_there_is_little(facts):
                 names = {"M": "rows", "N": "columns"}
                 same = outer.line == inner.line
                 lines = f"line {outer.line}" if same else f"lines {outer.line} and {inner.line}"
@@ -81,7 +83,16 @@ def _of_all_elements(facts: Facts, stopped: list[Loop], loops: list[Loop]) -> st
     return ""
 
 
-_NO_NAMES = frozenset(("true", "false", "threadIdx", "blockIdx", "blockDim", "gridDim"))
+def _ends_where_there_is_little(facts: Facts) -> bool:
+    """Whether a kernel comes to its end in the smallest case: then no loop in it is without one."""
+    smallest = min(facts.problem.cases, key=lambda case: np.prod([*case.sizes.values()]))
+    return not isinstance(trial.run(facts.examination.kernel, facts.problem, smallest).error, StepLimitExceeded)  # type: ignore[arg-type]
+
+
+_NO_NAMES = frozenset((
+    "true", "false", "threadIdx", "blockIdx", "blockDim", "gridDim", "const", "int", "unsigned", "long", "short",
+    "char", "bool", "size_t", "float", "double",
+))  # fmt: skip
 
 
 _OF_OTHERS = re.compile(
@@ -95,18 +106,20 @@ def _unchanged(loop: Loop, text: str) -> str:
         return ""  # what it asks for may be changed by another thread, or by a function
     names = dict.fromkeys(re.findall(r"(?<![\w.])[A-Za-z_]\w*", loop.condition))
     asked, changing = [name for name in names if name not in _NO_NAMES], f"{loop.step};{loop.body};{loop.condition}"
-    if not asked or re.search(r"\b(?:break|return|goto)\b", loop.body):
+    if not asked or re.search(r"\b(?:break|return|goto|asm)\b", loop.body):
         return ""
+    if loop.body == ";" and re.search(r"\bdo\b", text):
+        return ""  # the while of a do: its body stands before it
     if any(_sets(part, changing) or _may_be_set_elsewhere(part, changing, text) for part in asked):
         return ""
-    first = asked[0]
+    first = next((name for name in asked if re.search(rf"\b{name}\s*=(?!=)", text)), asked[0])
     lost = re.fullmatch(rf"{first}\s*[-+*/]\s*\w+", loop.step)
     why = f" `{loop.step}` is a number that is stored nowhere." if lost else ""
     return f"Line {loop.line} has {loop.head}: nothing in the loop changes {first}, so it never ends.{why}"
 
 
 _ELSEWHERE = re.compile(
-    r"^[ \t]*#define\b(.*)|\[[&=\w, ]*\]\s*(?:\([^()]*\)\s*)?(?=\{)", re.MULTILINE
+    r"^[ \t]*#define\b(.*)|\[[&=\w, ]*\]\s*(?:\([^()]*\)[^(){};]*)?(?=\{)", re.MULTILINE
 )  # a macro, a lambda
 
 
@@ -126,7 +139,7 @@ def _sets(name: str, text: str) -> bool:
     name = re.escape(name)
     return bool(
         re.search(
-            rf"(?<![\w.]){name}\s*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)|(?:\+\+|--|&)\s*{name}\b",
+            rf"(?<![\w.]){name}[\s)]*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)|(?:\+\+|--|&)[\s(]*{name}\b",
             text,
         )
     )

@@ -56,10 +56,10 @@ class Facts:
             )
         )
 
-    def values(self, block: Any, thread: Any, first_round: bool = False, larger: int = 0) -> dict[str, Any]:
+    def values(self, block: Any, thread: Any, first_round: bool = False) -> dict[str, Any]:
         """The names of the source for a thread, or for arrays of threads, as far as the text says what they are.
 
-        first_round: with what the variables of loops are at first.  larger: so much larger are all sizes.
+        first_round: with what the variables of loops are at first.
         """
         types = {parameter.name: parameter.type for parameter in self.examination.kernel.compiled.parameters}
         given = {
@@ -67,7 +67,6 @@ class Facts:
             for name, arg in self.parameters.items()
             if isinstance(arg, np.number)
         }
-        given = {name: size + larger if isinstance(size, int) else size for name, size in given.items()}
         for name, index in (("blockIdx", block), ("threadIdx", thread)):
             given |= {f"{name}.{axis}": number for axis, number in zip("xyz", index, strict=True)}
         for name, sizes in (("blockDim", self.setup.block), ("gridDim", self.setup.grid)):
@@ -77,14 +76,10 @@ class Facts:
     @cached_property
     def all_threads(self) -> dict[str, Any]:
         """The names of the source for every thread of the launch, threads of a block beside each other."""
-        return self.of_all_threads()
-
-    def of_all_threads(self, larger: int = 0) -> dict[str, Any]:
-        """`all_threads`, with sizes that are so much larger."""
         grid, block = ((*sizes, 1, 1)[:3] for sizes in (self.setup.grid, self.setup.block))
         blocks = unravel(np.arange(int(np.prod(grid)))[:, None], grid)
         threads = unravel(np.arange(int(np.prod(block)))[None, :], block)
-        return self.values(blocks, threads, larger=larger)
+        return self.values(blocks, threads)
 
     def accesses(self, line: int, name: str) -> list[tuple[str, ...]]:
         """The indices of an array in a line, as they are written."""

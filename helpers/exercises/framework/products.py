@@ -5,6 +5,7 @@ A sentence is given only for what was found in every element, or it says of whic
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -148,8 +149,8 @@ def _explained(probe: Probe, tiles: Tiles) -> Iterator[str]:
     if not written.any():
         return
     if not probe.count[written].any():
-        if K > 1 and not probe.with_beta.any():
-            yield "The sum of products is 0 even where all numbers of A and B are 1."
+        if K > 1 and not probe.with_beta.any() and not probe.values[2].any():
+            yield "All that is stored to C is 0, even where all numbers of A and B are 1."
         return
     degrees = probe.degrees
     if missing := [name for name, degree in zip("AB", degrees, strict=True) if degree == 0]:
@@ -228,11 +229,13 @@ def _pairs(
     A, B, C = probe.values
     row, col, k = chosen[:, 0][:, None], chosen[:, 1][:, None], np.arange(K)[None, :]
     point = Point(M, N, K, row, col, k, tiles)
+    has_tiles = tiles.BK is not None and "__shared__" in probe.kernel.compiled.source
     of_A = [(Pattern("", lambda p: (p.row, p.k)), A[row, k])]
     of_B = [(Pattern("", lambda p: (p.k, p.col)), B[k, col])]
     for patterns, matrix, known in ((OF_A, A, of_A), (OF_B, B, of_B)):
         for pattern in patterns:
-            if only is not None and pattern.sentence not in only:
+            of_tiles = re.search(r"\btiles?\b", pattern.sentence) is not None
+            if only is not None and pattern.sentence not in only or of_tiles and not has_tiles:
                 continue
             rows, cols = (np.broadcast_to(index, (len(chosen), K)) for index in pattern.index(point))
             if rows.max() < len(matrix) and cols.max() < matrix.shape[1]:

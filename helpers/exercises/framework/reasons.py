@@ -30,7 +30,7 @@ from helpers.exercises.framework import (
     text_slips,
     trial,
 )
-from helpers.exercises.framework.facts import SUBSCRIPTS, Facts
+from helpers.exercises.framework.facts import PART, SUBSCRIPTS, Facts
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.judge import Examination
 from helpers.exercises.framework.maps import MatrixMap
@@ -43,7 +43,6 @@ Index = tuple[int, int, int]
 Detector = Callable[[Facts], str | tuple[str, ...]]
 _OUTSIDE = re.compile(r"index (-?\d+) of (\w+)")
 COPY_AT_END = "ends with an asynchronous copy under way"  # a finding that leaves the numbers as they are
-WIDEST = 9  # no group of elements that are accessed at once is as large
 MOST_THREADS = 1 << 18  # of a launch whose indices are all computed
 
 
@@ -579,8 +578,8 @@ def _is_zero_as_due(text: str, match: re.Match[str]) -> bool:
 
 
 def same_in_every_block(facts: Facts) -> str:
-    """That the text asks for no block's number along an axis along which there are several blocks: elements are not
-    stored, or a single block along it would be right."""
+    """That the text asks for no block's number along an axis along which there are several blocks: nothing is stored
+    but what is the first blocks' along it, or a single block along it would be right."""
     if re.search(r"cooperative_groups|ctaid|\bblockIdx\b(?!\s*\.\s*[xyz]\b)|=\s*atomic", facts.text):
         return ""  # it may be asked for in other words
     missing = {
@@ -592,7 +591,7 @@ def same_in_every_block(facts: Facts) -> str:
     if (
         not missing
         or facts.failure.output is None
-        or not (_leaves_out(facts) or _is_right_in_one_block(facts, missing))
+        or not (_leaves_out(facts, missing) or _is_right_in_one_block(facts, missing))
     ):
         return ""
     names = " and ".join(f"blockIdx.{axis}" for axis in missing)
@@ -600,10 +599,16 @@ def same_in_every_block(facts: Facts) -> str:
     return f"{names} {'does' if len(missing) == 1 else 'do'} not occur, and this launch has {along}."
 
 
-def _leaves_out(facts: Facts) -> bool:
-    """Whether a wrong element is stored by no thread."""
+def _leaves_out(facts: Facts, axes: Collection[str]) -> bool:
+    """Whether a wrong element is stored by no thread, and all that are stored are elements of blocks that are the first
+    ones along some axes in the solution."""
     stores = trial.stores(facts.examination.kernel, facts.problem, facts.failure.case)  # type: ignore[arg-type]
-    return bool((facts.failure.wrong & (stores == 0)).any())
+    if not stores.any() or not (facts.failure.wrong & (stores == 0)).any():
+        return False
+    solved = _stores(facts, simulated(facts.solution, facts.problem.entry))
+    first = (_cells(places) for block, places in solved if not any(block["xyz".index(axis)] for axis in axes))
+    stored = (_cells(places) for _, places in _stores(facts, facts.examination.kernel))
+    return set().union(*stored) <= set().union(*first)
 
 
 def _is_right_in_one_block(facts: Facts, axes: Collection[str]) -> bool:
@@ -637,7 +642,7 @@ def of_another_block_size(facts: Facts) -> str:
             if _is_right_with(facts, {line: (match[0], whole)}, facts.failure.case):
                 return (
                     f"Line {line} has {match[0]}{what}, and a block of this launch has "
-                    f"{theme.plural(threads, 'thread')} along {axis}. With {whole} it is right."
+                    f"{theme.plural(threads, 'thread')} along {axis}. With {whole} this launch is right."
                 )
     return ""
 
@@ -668,57 +673,42 @@ def not_the_launched_tile(facts: Facts) -> str:
 
 
 def sent_home(facts: Facts) -> str:
-    """An element that is not written although the index of a thread is its: the condition that keeps the thread
-    away."""
-    output = facts.failure.output
-    races = any(finding.kind == SHARED_RACE for finding in facts.failure.report.findings)
+    """The element that is seen to be wrong is not written, although the index of a thread is its: the condition that
+    keeps the thread away."""
+    output, findings = facts.failure.output, facts.failure.report.findings
+    races = any(finding.kind == SHARED_RACE for finding in findings)
     if output is None or races or facts.setup.output.size > MOST_THREADS:
         return ""
     name = trial.output_name(facts.examination.kernel, facts.setup)  # type: ignore[arg-type]
     unwritten = facts.failure.wrong & trial.same(output, facts.setup.output)
-    if not unwritten.any():
+    if not unwritten.any() or _begins_elsewhere(facts, name):
         return ""
-    element = int(np.flatnonzero(unwritten)[0])
+    stores = _stored_at(facts, name)
+    if other_length := next(filter(None, (_of_other_length(facts, line, text) for line, text in stores)), ""):
+        return other_length
+    element = int(np.flatnonzero(facts.failure.wrong)[0])
+    if findings or not unwritten.reshape(-1)[element]:
+        return ""  # what is said of the launch speaks of another element
     if trial.writer(facts.examination.kernel, facts.problem, facts.failure.case, element) is not None:  # type: ignore[arg-type]
         return ""
-    stores, due = _store_lines(facts.lines, name), _owner_line(facts, element)
-    for number in [stores[due]] if due is not None and due < len(stores) else stores[: len(stores) == 1]:
-        for (text,) in (access for access in facts.accesses(number, name) if len(access) == 1):
-            index = integers.value(text, facts.all_threads)
-            if index is None:
-                continue
-            index = np.broadcast_to(index, _threads(facts))
-            if other_length := _of_other_length(facts, number, text):
-                return other_length
-            owners = np.argwhere(index == element)
-            where = f"{name}[{', '.join(map(str, facts.problem.index(np.unravel_index(element, output.shape))))}]"
-            if len(owners) == 0:
-                return _out_of_reach(facts, number, text, where)
-            kept = _kept_away(facts, number, element, *map(int, owners[0]))
-            return (
-                f"{kept} Its index in line {number}, `{text}`, is that of {where}, which no thread stores."
-                if kept
-                else ""
-            )
-    return ""
+    where = f"{name}[{', '.join(map(str, facts.problem.index(np.unravel_index(element, output.shape))))}]"
+    indices = [integers.value(text, facts.all_threads) for _, text in stores]
+    for (line, text), index in zip(stores, indices, strict=True):
+        owners = [] if index is None else np.argwhere(np.broadcast_to(index, _threads(facts)) == element)
+        kept = _kept_away(facts, line, element, *map(int, owners[0])) if len(owners) else ""
+        if kept:
+            return f"{kept} Its index in line {line}, `{text}`, is that of {where}, which no thread stores."
+    otherwise = re.search(rf"&\s*{name}\b|\b{name}\b(?!\s*\[)", text_slips.last_kernel(facts.text)[1])
+    if len(stores) != 1 or indices[0] is None or otherwise or np.any(indices[0] == element):
+        return ""
+    return _out_of_reach(facts, *stores[0], where)
 
 
-def _store_lines(lines: Sequence[str], name: str) -> list[int]:
-    """The numbers of the lines that store to an array of one index."""
-    return [n for n, line in enumerate(lines, 1) if re.search(rf"\b{name}\s*\[[^;=]*\]\s*[-+*/]?=[^=]", line)]
-
-
-def _owner_line(facts: Facts, element: int) -> int | None:
-    """Which of the solution's lines that store to the output stores an element, counted from 0; None if a source stores
-    in another number of lines than the solution, or if no line does."""
-    kernels = facts.examination.kernel, simulated(facts.solution, facts.problem.entry)
-    sources = facts.lines, [line.split("//")[0] for line in facts.solution.splitlines()]
-    mine, due = (
-        _store_lines(lines, trial.output_name(kernel, facts.setup))  # type: ignore[arg-type]
-        for lines, kernel in zip(sources, kernels, strict=True)
-    )
-    writer = trial.writer(kernels[1], facts.problem, facts.failure.case, element)
-    return due.index(writer.line) if writer is not None and writer.line in due and len(mine) == len(due) else None
+def _stored_at(facts: Facts, name: str) -> list[tuple[int, str]]:
+    """(line, index) of the stores to an array of one index."""
+    stored = rf"\b{name}\s*{SUBSCRIPTS}\s*[-+*/]?=(?!=)"
+    found = ((n, PART.findall(index)) for n, line in enumerate(facts.lines, 1) for index in re.findall(stored, line))
+    return [(line, index[0]) for line, index in found if len(index) == 1]
 
 
 def _indices(facts: Facts, block: int, thread: int) -> tuple[Index, Index]:
@@ -825,9 +815,9 @@ def asked_too_late(facts: Facts) -> str:
     error = facts.failure.error
     if not isinstance(error, OutOfBounds) or error.thread is None or error.block is None or error.line is None:
         return ""
-    if re.search(r"\*\s*\w+\s*=\s*&", facts.lines[error.line - 1]):
-        return ""  # it makes a pointer: what the pointer leads to is accessed elsewhere
-    names = facts.values(error.block, error.thread)
+    if re.search(r"__sync|_sync\b", facts.text):
+        return ""  # where others wait for a thread, it must not leave
+    names, above = facts.values(error.block, error.thread), facts.lines[error.line - 1]
     for number in range(error.line + 1, len(facts.lines) + 1):
         for match in re.finditer(r"\bif\s*\(", facts.lines[number - 1]):
             condition, rest = integers.bracketed(facts.lines[number - 1][match.end() :])
@@ -835,13 +825,15 @@ def asked_too_late(facts: Facts) -> str:
             if not _compares_with_a_size(facts, condition):
                 continue  # it does not ask for the thread's element
             leaves = rest.lstrip(" {").startswith("return")
-            if holds is None or bool(holds) != leaves or not _is_right_asked_at(facts, error.line, condition, leaves):
+            home = f"if ({condition if leaves else f'!({condition})'}) return;"
+            if holds is None or bool(holds) != leaves:
+                continue
+            if not _is_right_with(facts, {error.line: (above, f"{home} {above}")}, facts.failure.case):
                 continue  # where others need what the thread loads, it must not leave
             return (
                 f"Line {number} asks `{condition}`, which {'holds' if holds else 'does not hold'} for thread "
                 f"{_where(error.thread)} of block {_where(error.block)} ({_known(condition, names)}), and line "
-                f"{error.line} stands above it. With the same condition in front of line {error.line} this launch is "
-                "right."
+                f"{error.line} stands above it. With `{home}` in front of line {error.line} this launch is right."
             )
     return ""
 
@@ -851,42 +843,37 @@ def _compares_with_a_size(facts: Facts, condition: str) -> bool:
     return re.search(rf"[<>]=?\s*(?:{sizes})\b|\b(?:{sizes})\s*[<>]", condition) is not None
 
 
-def _is_right_asked_at(facts: Facts, number: int, condition: str, leaves: bool) -> bool:
-    """Whether the launch that failed is right if a line is left to the threads that a condition does not send home."""
-    line = facts.lines[number - 1]
-    home = f"if ({condition if leaves else f'!({condition})'}) return;"
-    first = {number: (line, f"{home} {line}")}, {number: (line, f"{{ {home} {line} }}")}  # the body of a loop, too
-    return any(_is_right_with(facts, change, facts.failure.case) for change in first)
+_OTHER_SIGN = {">": "<", ">=": "<", "==": "<", "<": ">", "<=": ">="}
 
 
 def never_entered(facts: Facts) -> str:
-    """A loop whose condition does not hold when it begins, for any thread of any launch, nor with larger sizes: a loop
-    over what is left at an end may have nothing to do."""
+    """A loop whose condition does not hold when it begins, for any thread of the launch that failed, and does with
+    another comparison, with which the launch is right."""
     for loop in re.finditer(r"\bfor\s*\(", facts.text):
         head = integers.bracketed(facts.text[loop.end() :])[0].split(";")
-        begins = re.fullmatch(r"\s*(?:const\s+|unsigned\s+)*(?:\w+\s+)?(\w+)\s*=([^=;].*)", head[0])
-        if len(head) != 3 or begins is None or facts.parameters.keys().isdisjoint(re.findall(r"\w+", head[1])):
+        begins = re.fullmatch(r"\s*(?:[\w ]+\s)?(\w+)\s*=([^=;].*)", head[0])
+        compared = re.fullmatch(r"\s*(\w+)\s*([<>]=?|==)\s*(.+)", head[1]) if len(head) == 3 else None
+        if begins is None or compared is None:
             continue
-        cases = [Facts(facts.source, facts.examination, outcome, facts.problem, facts.solution)
-                 for outcome in facts.examination.outcomes]  # fmt: skip
-        if all(_does_not_begin(case, begins[1], begins[2], head[1]) for case in cases):
-            line, condition = integers.line_of(facts.text, loop.start()), " ".join(head[1].split())
-            known = _known(condition, {name: value for name, value in facts.all_threads.items() if name != begins[1]})
-            return (
-                f"The loop in line {line} is never entered: {begins[1]} begins at {begins[2].strip()}, and "
-                f"`{condition}` does not hold{f' ({known})' if known else ''}."
-            )
+        names, condition = facts.all_threads, head[1].strip()
+        first = integers.value(begins[2], names)
+        holds = None if first is None else integers.value(condition, {**names, begins[1]: first})
+        line, instead = (
+            integers.line_of(facts.text, loop.start()),
+            condition.replace(compared[2], _OTHER_SIGN[compared[2]]),
+        )
+        if (
+            holds is None
+            or np.any(holds)
+            or not _is_right_with(facts, {line: (condition, instead)}, facts.failure.case)
+        ):
+            continue
+        known = _known(condition, {name: value for name, value in names.items() if name != begins[1]})
+        return (
+            f"In this launch the loop in line {line} is never entered: {begins[1]} begins at {begins[2].strip()}, and "
+            f"`{condition}` does not hold{f' ({known})' if known else ''}. With `{instead}` this launch is right."
+        )
     return ""
-
-
-def _does_not_begin(facts: Facts, name: str, first: str, condition: str) -> bool:
-    for larger in range(WIDEST):
-        names = facts.of_all_threads(larger)
-        value = integers.value(first, names)
-        holds = None if value is None else integers.value(condition, {**names, name: value})
-        if holds is None or np.any(holds):
-            return False
-    return True
 
 
 _MEANT = {">": "!=", "<": "!=", ">=": "==", "<=": "=="}
@@ -987,33 +974,46 @@ def reads_where_beta_is_0(facts: Facts) -> str:
     if not isinstance(facts.problem, Gemm) or not facts.problem.scaled or not cases:
         return ""
     setup = facts.problem.prepare(min(cases, key=lambda case: sorted(case.sizes.values())))
+    lines = _reading_the_old(facts, setup, ("ld",))
+    if not lines:
+        return ""
+    name = trial.output_name(facts.examination.kernel, setup)  # type: ignore[arg-type]
+    return (
+        f"With beta = 0, line {lines[0]} reads the old {name}, which may hold anything then: it must not even be read "
+        "there."
+    )
+
+
+def _reading_the_old(facts: Facts, setup: Any, ops: Collection[str]) -> list[int]:
+    """The lines, in the order of their coming, that read elements of the output before anything is stored there.
+
+    ops: what reads.
+    """
     launch = trial.record(facts.examination.kernel, setup).launches[-1]  # type: ignore[arg-type]
     name = trial.output_name(facts.examination.kernel, setup)  # type: ignore[arg-type]
-    new = np.zeros(setup.output.size, bool)  # what is stored before it is read
+    new, lines = np.zeros(setup.output.size, bool), {}
     for trace in sorted(launch.traces, key=lambda trace: trace.step):
         if trace.space == "global" and trace.array == name:
             elements = trial.elements(trace, setup.output.itemsize)
-            if trace.op == "ld" and not new[elements].all():
-                line = launch.program.instructions[trace.instruction].line
-                return (
-                    f"With beta = 0, line {line} reads the old {name}, which may hold anything then: it must not even "
-                    "be read there."
-                )
+            if trace.op in ops and not new[elements].all():
+                lines[launch.program.instructions[trace.instruction].line] = True
             new[elements] |= trace.op != "ld"
-    return ""
+    return [*lines]
 
 
 def wrong_products(facts: Facts) -> tuple[str, ...]:
     """Which products of a multiplication are wrong."""
-    hazards = (finding for finding in facts.failure.report.findings if COPY_AT_END not in finding.message)
-    findings = {finding.kind for finding in hazards}
-    if not isinstance(facts.problem, Gemm) or findings - {GLOBAL_RACE}:
+    hazards = any(COPY_AT_END not in finding.message for finding in facts.failure.report.findings)
+    if not isinstance(facts.problem, Gemm) or hazards:
         return ()
     passed = (outcome.case.sizes.values() for outcome in facts.examination.outcomes if outcome.passed)
-    if facts.failure.error is not None and any(min(sizes) > 1 for sizes in passed):
+    stopped = facts.failure.error is not None
+    if stopped and any(min(sizes) > 1 for sizes in passed):
         return ()  # the products are right where every thread has an element
     inputs = facts.problem._inputs(facts.failure.case)
     sentences = products.explained(_probe(facts), inputs.tiles)
+    if stopped:  # C holds nothing then: what is left to say is how the matrices are read
+        sentences = tuple(sentence for sentence in sentences if re.match(r"[AB] is read", sentence))
     return tuple(sentence for sentence in sentences if _is_of_the_text(facts, sentence))
 
 
@@ -1029,13 +1029,13 @@ def _is_of_the_text(facts: Facts, sentence: str) -> bool:
 
 
 def one_buffer_read(facts: Facts) -> str:
-    """That of the two buffers of a tile one is never read, though the launch has several tiles along k."""
+    """That of the two buffers of a square tile one is never read, though the launch has several tiles along k."""
     depth = facts.problem.tiles.BK if isinstance(facts.problem, Gemm) else None
     if depth is None or facts.failure.case.sizes["K"] <= depth or facts.failure.report.findings:
         return ""
     for name in dict(integers.arrays(facts.text)):
         shape = facts.shape(name)
-        if len(shape) == 3 and shape[0] == 2 and re.search(rf"__shared__[^;]*\b{name}\s*\[", facts.text):
+        if shape == (2, depth, depth) and re.search(rf"__shared__[^;]*\b{name}\s*\[", facts.text):
             read, stored = (
                 {element[0] for elements in of_lines.values() for element in elements}
                 for of_lines in map(_touched(facts, name, (0, 0, 0)).get, ("ld", "st"))
@@ -1053,7 +1053,9 @@ def reads_old(facts: Facts) -> str:
     if output is None or others or not np.isnan(output).any() or not np.isnan(facts.setup.output).all():
         return ""
     written = trial.output_name(facts.examination.kernel, facts.setup)  # type: ignore[arg-type]
-    added = re.search(rf"\b{written}\s*\[[^;=]*\]\s*\+=|\batomicAdd\s*\(\s*&?\s*{written}\b", facts.text)
+    lines = _reading_the_old(facts, facts.setup, ("ld", "atom", "red"))
+    adds = rf"\b{written}\s*\[[^;=]*\]\s*\+=|\batomicAdd\s*\(\s*&?\s*{written}\b"
+    added = re.search(adds, facts.lines[lines[0] - 1]) if len(lines) == 1 else None
     if isinstance(facts.problem, Gemm):
         try:
             if not _probe(facts).spoilt.any():
@@ -1065,16 +1067,12 @@ def reads_old(facts: Facts) -> str:
         or not np.isnan(output[trial.stores(facts.examination.kernel, facts.problem, facts.failure.case) > 0]).any()
     ):  # type: ignore[arg-type]
         return ""
-    right = any(outcome.passed and outcome.case.beta for outcome in facts.examination.outcomes)
-    if added and not (facts.problem.scalars and right):  # where beta is not 0, adding may be what is meant
-        line = integers.line_of(facts.text, added.start())
-        instead = _is_right_with(facts, {line: ("+=", "=")}, facts.failure.case)
+    if added:
+        instead = _is_right_with(facts, {lines[0]: ("+=", "=")}, facts.failure.case)
         how = " (+=)" if "+=" in added[0] else ""
-        said = f"Line {line} adds to {name}{how}, and before the launch {name} is NaN."
+        said = f"Line {lines[0]} adds to {name}{how}, and before the launch {name} is NaN."
         return f"{said} With = in its place this launch is right." if instead else said
-    if not facts.problem.scalars:
-        return f"{name} is read, and begins with NaN."
-    return slips.OLD_C_READ
+    return slips.OLD_C_READ if facts.problem.scalars else f"{name} is read, and begins with NaN."
 
 
 def of_another_element(facts: Facts) -> str:
@@ -1082,9 +1080,8 @@ def of_another_element(facts: Facts) -> str:
     output, expected, wrong = facts.failure.output, facts.failure.expected, facts.failure.wrong
     if output is None or facts.failure.report.findings or isinstance(facts.problem, Gemm):
         return ""
-    wrong = wrong & ~np.isnan(output)
     values, places, often = np.unique(expected, return_index=True, return_counts=True)
-    if wrong.sum() < 16 or len(values) < 16 or (often > 1).mean() > 0.1:
+    if wrong.sum() < 16 or np.isnan(output[wrong]).any() or len(values) < 16 or (often > 1).mean() > 0.1:
         return ""
     at = np.searchsorted(values, output[wrong])
     if (at >= len(values)).any() or (values[np.minimum(at, len(values) - 1)] != output[wrong]).any():
@@ -1099,35 +1096,40 @@ def of_another_element(facts: Facts) -> str:
         f"{facts.problem.output}[{', '.join(map(str, facts.problem.index(tuple(int(n) for n in element))))}]"
         for element in (np.argwhere(wrong)[0], np.unravel_index(int(places[at[0]]), expected.shape))
     )
-    those = "every wrong element" if (wrong == facts.failure.wrong).all() else "every wrong element that is a number"
-    return f"{first} holds the number that is right for {other}, and {those} holds one that is right for another."
+    return (
+        f"{first} holds the number that is right for {other}, and every wrong element holds one that is right for "
+        "another."
+    )
 
 
 def of_another_block(facts: Facts) -> str:
-    """A block stores to another tile of C than its own."""
-    problem = facts.problem
+    """A tile in which nothing is stored: its block stores where other blocks do, or nowhere."""
+    problem, findings = facts.problem, facts.failure.report.findings
     if not isinstance(problem, Gemm) or facts.failure.output is None or problem.rows_along not in ("x", "y"):
         return ""
-    across = 0 if problem.rows_along == "y" else 1
-    down, wide = problem.tile if not facts.failure.case.block else facts.failure.case.block[::-1]
-    mine, right = ({block: places for block, places in _stores(facts, kernel)} for kernel in (
-        facts.examination.kernel, simulated(facts.solution, problem.entry)
-    ))  # fmt: skip
-    stores = trial.stores(facts.examination.kernel, problem, facts.failure.case)  # type: ignore[arg-type]
-    if stores.all():
-        return ""  # other tiles for the blocks, but all of them
-    for block, due in sorted(right.items()):
-        first = down * block[1 - across], wide * block[across]
-        if (due[0].min(), due[1].min()) != first:
-            return ""  # an exercise that gives blocks other tiles
-        if block not in mine:
-            own = "nothing"
-        elif ((mine[block][0] // down == block[1 - across]) & (mine[block][1] // wide == block[across])).all():
+    if findings or not facts.failure.wrong.any():
+        return ""
+    mine, right = (
+        {block: (places, _cells(places)) for block, places in _stores(facts, kernel)}
+        for kernel in (facts.examination.kernel, simulated(facts.solution, problem.entry))
+    )
+    seen = tuple(map(int, problem.index(tuple(np.argwhere(facts.failure.wrong)[0]))))
+    stored = set().union(*(cells for _, cells in mine.values()))
+    for block, (due, cells) in right.items():
+        if seen not in cells or stored & cells:
             continue
-        else:
-            own = _rows_and_columns_of(mine[block])
+        own = "nothing"
+        if block in mine:
+            if not mine[block][1] & set().union(*(others for other, (_, others) in mine.items() if other != block)):
+                return ""  # blocks may have other tiles
+            own = _rows_and_columns_of(mine[block][0])
         return f"Block {_where(block)} stores {own}; in the solution it stores {_rows_and_columns_of(due)}."
     return ""
+
+
+def _cells(places: Sequence[np.ndarray]) -> set[tuple[Any, ...]]:
+    """(row, column) of each element."""
+    return set(zip(*(np.asarray(some).tolist() for some in places), strict=True))
 
 
 def _rows_and_columns_of(places: Sequence[np.ndarray]) -> str:
@@ -1155,12 +1157,17 @@ def _stores(facts: Facts, kernel: Any) -> Iterator[tuple[Index, tuple[np.ndarray
 
 def stored_twice(facts: Facts) -> str:
     """Elements that no thread stores, and those that are stored several times: in each tile, where tiles are alike."""
-    if facts.failure.output is None or "atomic" in facts.text:  # what is changed by an atomic function is no store
+    races = any(finding.kind != GLOBAL_RACE for finding in facts.failure.report.findings)
+    if (
+        facts.failure.output is None or races or "atomic" in facts.text
+    ):  # what is changed by an atomic function is no store
         return ""
     stores = trial.stores(facts.examination.kernel, facts.problem, facts.failure.case)  # type: ignore[arg-type]
     due = ~trial.same(facts.failure.expected, facts.setup.output)  # what keeps its old value need not be stored
     if not (due & (stores.reshape(due.shape) == 0)).any():
         return ""
+    seen = np.flatnonzero(facts.failure.wrong)[:1]
+    is_seen = not facts.failure.report.findings and bool((stores.reshape(-1)[seen] == 0).all())
     stores = facts.problem.as_matrix(stores.reshape(facts.failure.expected.shape))
     none, several = np.argwhere((stores == 0) & facts.problem.as_matrix(due)), np.argwhere(stores > 1)
     name = facts.problem.output
@@ -1174,8 +1181,8 @@ def stored_twice(facts: Facts) -> str:
         if sets[0]:
             where = f"In every tile of {name} no" if len(tiles) > 1 else f"In {name} no"
             return f"{where} thread stores {sets[0]}{more}."
-    if not len(several):
-        return ""
+    if not len(several) or not is_seen:
+        return ""  # it says nothing of what is seen to be wrong
     first, other = (f"{name}[{', '.join(map(str, elements[0].tolist()[-due.ndim :]))}]" for elements in (none, several))
     return f"No thread stores {first}, and {other} is stored several times."
 
