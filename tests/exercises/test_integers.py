@@ -54,8 +54,30 @@ def test_what_is_made_of_threadIdx_is_unsigned():
     assert integers.value("(threadIdx.x - 38) / 2 > N", NAMES) and not integers.value(
         "low < blockIdx.x", {**NAMES, "low": -1}
     )
-    values = integers.names_in("int left = threadIdx.x - 38; long far = threadIdx.x - 38; int half = 0.5f * N;", NAMES)
-    assert values["left"] == -1 and values["far"] == 2**32 - 1 and "half" not in values
+    values = integers.names_in("int left = threadIdx.x - 38; int half = 0.5f * N;", NAMES)
+    assert values["left"] == -1 and "half" not in values
+    assert integers.value("(1 << threadIdx.x % 4) - 5 < N", NAMES) is None  # what is shifted tells the type
+
+
+@pytest.mark.parametrize("kind", ["long", "long int", "unsigned long", "unsigned long long", "short"])
+def test_types_of_other_lengths_than_32_bits_are_not_known(kind):
+    assert "i" not in integers.names_in(f"{kind} i = threadIdx.x - 38;", NAMES)
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["__device__ float at(const float *A, int row, int N) { return A[row * N]; } void f() { at(A, 1, K); }",
+     "__device__ void f(float (&tile)[8][9], int N = 3, int k = 2) {} void g() { f(As, K); }",
+     "struct Step { __device__ float operator()(float x, int N) const { return N; } };",
+     "#define AT(row, N) A[(row) * (N)]\nAT(1, K)", "auto at = [&](int N) { return N; }; at(K);"],
+)  # fmt: skip
+def test_a_parameter_of_a_function_is_no_name_of_the_kernel(source):
+    assert "N" not in integers.names_in(source, NAMES)
+
+
+def test_a_parameter_that_all_calls_give_its_own_name_is_known():
+    source = "__device__ float at(int row, int N) { return row * N; } void f() { at(1, N); at(2, N); }"
+    assert integers.names_in(source, NAMES)["N"] == 5
 
 
 def test_comparisons_are_counted_as_0_and_1():
@@ -70,7 +92,8 @@ def test_comparisons_are_counted_as_0_and_1():
      "int i = 1; { float i = 2; }", "#define i N + 1\n", "int i = 3; auto f = [&](int i) { return i; };",
      "for (long i = 0; i < N; ++i) {}", "int i = 1; atomicAdd(&i, 2);", "int i = 1; int &j = i; j = 3;",
      "__device__ void step(int &n) { n += 1; } void f() { int i = 1; step(i); }",
-     "__device__ void set(int &to) { to = 1; } int i = 0; set(i);"],
+     "__device__ void set(int &to) { to = 1; } int i = 0; set(i);", "int i = 1; int j = i++;",
+     "#define ADD(x, n) x += n\nint i = 1; ADD(i, 2);", 'int i = 0; asm("mov.u32 %0, %%laneid;" : "=r"(i));'],
 )  # fmt: skip
 def test_what_may_be_another_number_elsewhere_is_not_known(source):
     assert "i" not in integers.names_in(source, NAMES)

@@ -141,7 +141,7 @@ def test_what_only_looks_like_a_slip_is_left_alone(line):
         ("one_atomic", "atomicAdd(total", "*total = atomicAdd(total", "returns what was there before"),
         ("beta", "alpha * sum + beta * old", "alpha * sum + beta * sum", "C becomes alpha * sum + beta * sum"),
         ("two_tiles", "As[y][k]", "As[y][k + half * T]", "`k + half * T` is 16 for thread (0, 15)"),
-        ("scale", "+ threadIdx.x", "+ threadIdx.y", "in all threads of this launch. With threadIdx.x it"),
+        ("scale", "+ threadIdx.x", "+ threadIdx.y", "in all threads. With threadIdx.x this launch is right"),
         ("flat_block", "threadIdx.x / 16", "threadIdx.y", "with `const int y = threadIdx.x / 16;` in its place"),
         ("group_scales", "row >= M || col >= N", "row >= M && col >= N", "with `if (row >= M || col >= N || group"),
         ("two_groups", "right = left + BN / 2", "right = BN / 2", "no thread stores columns 36 to 63"),
@@ -568,9 +568,26 @@ def test_0_is_the_value_of_no_element_in_particular():
             "scale",
             "const int index = blockIdx.x * blockDim.x + threadIdx.x",
             "auto block = blockIdx;\n    const int index = block.x * blockDim.x + threadIdx.x + 1",
-            "does not occur",
+            "does not ask for",
             "B[0] was not written",
         ),
+        (
+            "rows_and_columns",
+            "if (row < M && col < N) B[row * N + col] = alpha * A[row * N + col]",
+            "B[col * M + row] = alpha * A[col * M + row]",
+            "multiplies by",
+            "Compare the index with the size",
+        ),
+        (
+            "rows_and_columns",
+            "const int row = blockIdx.y * blockDim.y + threadIdx.y;\n"
+            "    const int col = blockIdx.x * blockDim.x + threadIdx.x;\n    if (row < M && col < N)",
+            "const int col = blockIdx.x * blockDim.x + threadIdx.x;\n"
+            "    for (int row = threadIdx.y; row < M; row += blockDim.y) if (col < N - 1)",
+            "does not ask for",
+            "B[0, 15] was not written",
+        ),
+        ("tiled", "y = threadIdx.y;", "y = threadIdx.z;", "is that of C[1, 0]", "with `const int x = threadIdx.x, y ="),
     ],
 )  # fmt: skip
 def test_no_reason_is_false_of_this_kernel(exercise, before, after, false, reason):

@@ -29,17 +29,26 @@ _COMPARED = {
 _WORDS = (("&&", " and "), ("||", " or "))
 _NOT = re.compile(r"!(?!=)\s*")
 _FLOAT = re.compile(r"\b(\d+\.\d*|\.\d+)[fF]\b")
-_DECLARED = re.compile(r"\b(unsigned(?:\s+int)?|int|size_t|auto|long|bool)\s+(\w+\s*=[^;{}]*)(?=[;{}]|$)")
+_DECLARED = re.compile(
+    r"(?<!\blong )(?<!\bshort )\b(unsigned(?:\s+int)?|int|size_t|auto|bool)\s+(\w+\s*=[^;{}]*)(?=[;{}]|$)"
+)
 _SET_AGAIN = re.compile(
     r"(?<![\w.>])(?:(?:\+\+|--)\s*(?=\w)|(?=\w+\s*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)))([A-Za-z_]\w*)"
 )
 _SET_BY_OTHERS = (
     re.compile(r"[(,=]\s*&\s*(\w+)"),  # its address is taken
     re.compile(r"(?<!const )\b(?:int|unsigned|auto|size_t)\s*&\s*\w+\s*=[^;]*?(\w+)\W*;"),  # it has another name
-    re.compile(r"[(,]\s*(\w+)\s*(?=[,)])"),  # it is an argument: only where functions take references
+    re.compile(r'"[=+]\w+"\s*\(\s*(\w+)\s*\)'),  # it is an output of asm
+    re.compile(r"[(,]\s*(\w+)\s*(?=[,)])"),  # it is an argument: only where functions take references, or macros set
 )
+_SETTING_MACRO = re.compile(r"^[ \t]*#define[ \t]+\w+\((?:\\\n|.)*?(?:[^=!<>]=(?!=)|\+\+|--)", re.MULTILINE)
 _LOOP_VARIABLE = re.compile(r"\bfor\s*\(\s*(?:const\s+|unsigned\s+)*(?:int|size_t|unsigned|auto|long)\s+(\w+[^;]*)")
-_FUNCTION = re.compile(r"(?:__device__[^(){};]*|\[[&=\w, ]*\]\s*)\(([^()]*)\)")
+_FUNCTION = re.compile(
+    r"(?:__device__(?:(?!\boperator\b)[^(){};])*(?:operator\s*\(\s*\)\s*)?"
+    r"|(?:\b\w+\s*=\s*)?\[[&=\w, ]*\]\s*|^[ \t]*#define[ \t]+\w+)\(((?:[^()]|\([^()]*\))*)\)",
+    re.MULTILINE,
+)
+_PARAMETER = re.compile(r"(\w+)\s*\)?\s*(?:\[[^]]*\]\s*)*(?:=[^,]*)?(?:,|$)")
 _ONE_TERM = re.compile(r"[\w.]+|\([^()]*(?:\([^()]*\)[^()]*)*\)")  # what a macro may be to be a factor as it stands
 _DEFINED = re.compile(r"^[ \t]*#define[ \t]+(\w+)[ \t]+(.+?)[ \t]*$", re.MULTILINE)
 
@@ -86,6 +95,8 @@ def _of(node: ast.AST, values: Values) -> Any:
                 parts = tuple(map(_not_negative, parts))  # type: ignore[assignment]
             if isinstance(op, ast.Div | ast.Mod) and not np.all(parts[1]):
                 raise ZeroDivisionError
+            if isinstance(op, ast.LShift | ast.RShift):  # its type is that of what is shifted
+                parts = parts[0], np.asarray(parts[1]).astype(np.int64)
             real = isinstance(op, ast.Div) and any(np.asarray(part).dtype.kind == "f" for part in parts)
             return _result(*_operate(operator.truediv if real else _BINARY[type(op)], *parts))
         case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARED:
@@ -147,11 +158,14 @@ def names_in(source: str, given: Values, first_round: bool = False) -> dict[str,
     """`given`, and the source's macros and variables with the first values that their declarations give them.
 
     A name that is declared twice with different values, or set again, is left out, even a given one: what it is depends
-    on the line. So is one that a function or lambda calls a parameter by, and the variable of a loop, unless the first
-    round is asked for: then it has the value with which the loop begins.
+    on the line. So is one that a function, lambda or macro calls a parameter by, unless all calls pass on what has its
+    name; and the variable of a loop, unless the first round is asked for: then it has the value with which the loop
+    begins.
     """
     rest, heads = _without_heads(source)
     again = set(_SET_AGAIN.findall(_DECLARED.sub(";", rest)))
+    for _, declaration in _DECLARED.findall(rest):
+        again |= {name for part in parts(declaration) for name in _SET_AGAIN.findall(part.partition("=")[2])}
     for head in heads:
         own = set(loop_variables(f"for ({head}"))
         again |= set(_SET_AGAIN.findall(_DECLARED.sub(";", head))) - own | (set() if first_round else own)
@@ -161,10 +175,12 @@ def names_in(source: str, given: Values, first_round: bool = False) -> dict[str,
             (kind, name.strip(), first.strip())
             for name, _, first in (part.partition("=") for part in parts(declaration))
         ]
-    for pattern in _SET_BY_OTHERS if any("&" in head[1] for head, _ in functions(source)) else _SET_BY_OTHERS[:2]:
+    by_reference = any("&" in head[1] for head, _ in functions(source)) or _SETTING_MACRO.search(source)
+    for pattern in _SET_BY_OTHERS if by_reference else _SET_BY_OTHERS[:-1]:
         again |= set(pattern.findall(source))
-    own_parameters = {name for _, names in functions(source) for name in names}
-    again |= {name for _, name, _ in declared if name in own_parameters}
+    again |= {
+        name for head, names in functions(source) for name in names if not _is_passed_on(source, head, names, name)
+    }
     pending = [entry for entry in dict.fromkeys(declared) if entry[1] not in again]
     names = [name for _, name, _ in pending]
     pending = [entry for entry in pending if names.count(entry[1]) == 1 and entry[1] not in given]
@@ -197,8 +213,8 @@ def _as_declared(kind: str, number: Any) -> Any:
         known = (number.astype(np.int64) + (1 << 31)) % (1 << 32) - (1 << 31)
     elif kind.startswith("unsigned"):
         known = (number.astype(np.int64) % (1 << 32)).astype(np.uint32)
-    elif kind == "long" or np.all(number >= 0):
-        known = number.astype(np.int64 if kind == "long" else np.uint64)
+    elif np.all(number >= 0):
+        known = number.astype(np.uint64)
     else:
         return None
     return known[()] if known.ndim or known.dtype.kind == "u" else known.item()
@@ -232,8 +248,22 @@ def loop_variables(source: str) -> list[str]:
 
 
 def functions(source: str) -> list[tuple[re.Match[str], list[str]]]:
-    """The heads of a source's functions for the device and of its lambdas, with the names of their parameters."""
-    return [(head, re.findall(r"(\w+)\s*(?:,|$)", head[1])) for head in _FUNCTION.finditer(source)]
+    """The heads of a source's functions for the device, of its lambdas, and of its macros, with the names of their
+    parameters."""
+    return [(head, _PARAMETER.findall(head[1])) for head in _FUNCTION.finditer(source)]
+
+
+def _is_passed_on(source: str, head: re.Match[str], names: list[str], name: str) -> bool:
+    """Whether a function's parameter has the name of the argument in every call: then it is no other number there."""
+    called = re.match(r"(\w+)\s*=|.*?(\w+)\s*\((?!\s*\))", head[0], re.DOTALL)
+    function = called[1] or called[2] if called else "operator"
+    calls = [
+        parts(bracketed(source[call.end() :])[0])
+        for call in re.finditer(rf"\b{function}\s*(?:<[^<>;]*>\s*)?\(", source)
+        if not head.start() <= call.start() < head.end()
+    ]
+    place = names.index(name)
+    return bool(calls) and all(len(call) == len(names) and call[place].strip() == name for call in calls)
 
 
 def arrays(source: str) -> list[tuple[str, str]]:

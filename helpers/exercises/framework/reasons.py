@@ -118,20 +118,15 @@ def leaves_its_row(facts: Facts) -> str:
     """An index of a tile that is as large as the tile is wide, for a thread that went wrong there."""
     for line, name, block, thread, said in _concerned(facts):
         shape = facts.shape(name)
-        said = said if len(said) == len(shape) else ()
+        if not shape or len(said) != len(shape):
+            continue
         accesses = facts.accesses(line, name)
         in_a_loop = facts.failure.error is not None and len(accesses) == 1  # in any round of it
-        names = facts.values(block, thread, first_round=not in_a_loop) if shape else {}
-        for written in accesses if shape else ():
+        names = facts.values(block, thread, first_round=not in_a_loop)
+        for written in accesses:
             if len(written) != len(shape) or "0" in written[:-1]:  # [0][i] counts all elements of a tile
                 continue
-            if said and None in [integers.value(text, names) for text in written]:  # what is left over is of any round
-                names = facts.values(block, thread)
-            indices = (
-                _indices_of(facts, line, written, names, said, shape, in_a_loop)
-                if said
-                else [integers.value(text, names) for text in written]
-            )
+            indices = _indices_of(facts, line, written, names, said, shape, in_a_loop)
             for dimension, (text, size) in enumerate(zip(written, shape, strict=True)):
                 index = indices[dimension]
                 if index is None or 0 <= index < size:
@@ -189,11 +184,6 @@ def _indices_of(
     if len(unknown) == 1 and left % steps[unknown[0]] == 0:
         number = left // steps[unknown[0]]
         indices[unknown[0]] = _if_reached(facts, line, written[unknown[0]], number, names)
-    elif len(unknown) > 1 and all(index in (None, other) for index, other in zip(indices, said, strict=True)):
-        return [
-            index if _comes_to(facts.text, line, text, index, names) else None
-            for index, text in zip(said, written, strict=True)
-        ]
     elif unknown or left:
         return [None] * len(indices)
     return indices
@@ -243,7 +233,10 @@ def _known(text: str, names: Mapping[str, Any]) -> str:
     known = sorted(
         {word for word in re.findall(r"(?<![\w.])[a-zA-Z_][\w.]*", text) if word in names and np.ndim(names[word]) == 0}
     )
-    return ", ".join(f"{name} is {names[name]:g}" for name in known)
+    return ", ".join(
+        f"{name} is {names[name]:g}" if isinstance(names[name], float) else f"{name} is {int(names[name])}"
+        for name in known
+    )
 
 
 _WIDE = re.compile(r"accessed (\d+) bytes at an address that is not a multiple of \d+ \(byte (\d+) of (\w+)")
@@ -259,14 +252,17 @@ def not_a_multiple(facts: Facts) -> str:
     name = in_shared[1] if in_shared else said[3]
     declared = re.search(rf"\b(float|double)\s+(?:[^;()]*,\s*)?{name}\s*\[", facts.text)
     of_bytes = {"float": 4, "double": 8}[declared[1]] if declared else 0
-    size = of_bytes if in_shared else getattr(getattr(facts.parameters.get(name), "dtype", None), "itemsize", 4)
+    dtype = getattr(facts.parameters.get(name), "dtype", np.dtype(np.float32))
+    size = of_bytes if in_shared else dtype.itemsize * (dtype.kind == "f")
     if size not in (4, 8):
         return ""  # an index does not count floats
     taken, elements = int(said[1]) // size, "doubles" if size == 8 else "floats"
     index = int(re.findall(r"\d+", in_shared[2])[-1]) if in_shared else int(said[2]) // size
     names, accesses = facts.values(error.block, error.thread), facts.accesses(error.line, name)
     whole_rows = facts.shape(name)[-1:] and facts.shape(name)[-1] % taken == 0
-    follows = len(accesses) == 1 and (in_shared or not _begins_elsewhere(facts, name))  # the index, from the address
+    # Of what the text does not tell the address does, if a single access begins where the array does.
+    alone = len(accesses) == 1 and not re.search(r"\)\s*(?:\[|\+)", facts.lines[error.line - 1])
+    follows = alone and (len(facts.shape(name)) == 1 if in_shared else not _begins_elsewhere(facts, name))
     for written in accesses if whole_rows or not in_shared else ():
         value = integers.value(written[-1], names)
         if index % taken and (in_shared or len(written) == 1) and (value == index or value is None and follows):
@@ -375,7 +371,7 @@ def _touched(facts: Facts, name: str, block: Index) -> dict[str, dict[int, set[t
         if trace.space == "shared":
             line = launch.program.instructions[trace.instruction].line
             active = trace.addresses if trace.active is None else trace.addresses[trace.active]
-            for byte in np.unique(active[:, None] + np.arange(0, max(trace.width, 4), 4)).tolist():
+            for byte in np.unique(active[:, None] + np.arange(0, trace.width, 2)).tolist():
                 array, index, element = arrays.locate(trace.instruction, byte)
                 if array == name and element != f"byte {index[0]} of {name}":
                     for op in {"ld": ("ld",), "ldsm": ("ld",), "atom": ("ld", "st"), "red": ("ld", "st")}.get(
@@ -460,10 +456,12 @@ def leaves_the_matrix(facts: Facts) -> str:
             continue
         alone = len(facts.accesses(line, name)) == 1
         if length != width:
-            if alone and stride in facts.parameters:
+            named = _size_named(facts, width)
+            changed = re.sub(rf"\b{stride}\b", named.partition(" ")[0] or str(width), text)
+            if alone and stride in facts.parameters and _goes_on_with(facts, line, f"[{text}]", f"[{changed}]"):
                 return (
                     f"In line {line}, {name}[{text}] multiplies by `{stride}` = {length}, and the rows of {name} have "
-                    f"{_size_named(facts, width)}{width} floats."
+                    f"{named}{width} floats."
                 )
             continue
         y, x = integers.value(row, names), integers.value(col, names)
@@ -485,19 +483,36 @@ def leaves_the_matrix(facts: Facts) -> str:
     return ""
 
 
+def _goes_on_with(facts: Facts, number: int, before: str, after: str) -> bool:
+    """Whether no thread leaves an array in a line of the launch that failed, with other text in it."""
+    lines = facts.source.splitlines()
+    lines[number - 1] = lines[number - 1].replace(before, after)
+    try:
+        kernel = simulated("\n".join([*lines, ""]), facts.problem.entry)
+    except (CompileError, SimulatorError):
+        return False
+    error = trial.run(kernel, facts.problem, facts.failure.case).error
+    return not isinstance(error, OutOfBounds) or error.line != number
+
+
 _SIZE_FIRST = re.compile(r"^([A-Z][A-Z\d_]*)\s*\*\s*((?![A-Z][A-Z\d_]*$)[\w.]+|\([^()]*\))$")
+
+
+_BRACKETS = re.compile(r"\([^()]*(?:\([^()]*\)[^()]*)*\)")
 
 
 def _row_and_column(text: str) -> tuple[str, str, str] | None:
     """('row', 'K', 'k') of 'row * K + k': the last product with a sum behind it, or before it. Of 'K * row' the length
     is what is written as a size."""
+    if re.search(r"[-&|^<>?]", _BRACKETS.sub("", text)):
+        return None  # what binds less than a product, or is taken away
     parts = [_SIZE_FIRST.sub(r"\2 * \1", part) for part in _summands(text)]
     made = [n for n, part in enumerate(parts) if re.fullmatch(r"(.+)\*\s*([\w.]+)", part)]
     if len(made) != 1 or len(parts) < 2:
         return None
     row, stride = re.fullmatch(r"(.+)\*\s*([\w.]+)", parts[made[0]]).groups()  # type: ignore[union-attr]
     row = row.strip()
-    if "*" in re.sub(r"\([^()]*(?:\([^()]*\)[^()]*)*\)", "", row):
+    if "*" in _BRACKETS.sub("", row):
         return None  # a length of several factors, or a row of several
     row = row[1:-1] if row.startswith("(") and row.endswith(")") else row
     return row, stride, " + ".join(part for n, part in enumerate(parts) if n != made[0])
@@ -552,8 +567,8 @@ def _name_of(entry: str) -> str:
 
 
 def axis_without_threads(facts: Facts) -> str:
-    """That an index is made of an axis along which the launch has one thread, or one block, and is right with the axis
-    along which it has several."""
+    """That an index is made of an axis along which the launch has one thread, or one block, where the launch is right
+    with the axis along which it has several."""
     for match in re.finditer(r"\b(threadIdx|blockIdx)\.([xyz])", facts.text):
         sizes = {"threadIdx": facts.setup.block, "blockIdx": facts.setup.grid}[match[1]]
         several = [axis for axis, size in zip("xyz", sizes, strict=False) if size > 1]
@@ -561,7 +576,7 @@ def axis_without_threads(facts: Facts) -> str:
             continue
         line, instead = integers.line_of(facts.text, match.start()), f"{match[1]}.{several[0]}"
         if _is_right_with(facts, {line: (match[0], instead)}, facts.failure.case):
-            return f"Line {line} has {match[0]}, which is 0 in all threads of this launch. With {instead} it is right."
+            return f"Line {line} has {match[0]}, which is 0 in all threads. With {instead} this launch is right."
     return ""
 
 
@@ -596,7 +611,7 @@ def same_in_every_block(facts: Facts) -> str:
         return ""
     names = " and ".join(f"blockIdx.{axis}" for axis in missing)
     along = " and ".join(f"{blocks} blocks along {axis}" for axis, blocks in missing.items())
-    return f"{names} {'does' if len(missing) == 1 else 'do'} not occur, and this launch has {along}."
+    return f"The kernel does not ask for {names}, and this launch has {along}."
 
 
 def _leaves_out(facts: Facts, axes: Collection[str]) -> bool:
