@@ -69,6 +69,8 @@ def test_types_of_other_lengths_than_32_bits_are_not_known(kind):
     ["__device__ float at(const float *A, int row, int N) { return A[row * N]; } void f() { at(A, 1, K); }",
      "__device__ void f(float (&tile)[8][9], int N = 3, int k = 2) {} void g() { f(As, K); }",
      "struct Step { __device__ float operator()(float x, int N) const { return N; } };",
+     "template <int N> __device__ int f(int i) { return i * N; }",
+     "template <int T = 8, int N = 3> __global__ void k() {}",
      "#define AT(row, N) A[(row) * (N)]\nAT(1, K)", "auto at = [&](int N) { return N; }; at(K);"],
 )  # fmt: skip
 def test_a_parameter_of_a_function_is_no_name_of_the_kernel(source):

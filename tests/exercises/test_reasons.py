@@ -587,6 +587,14 @@ def test_0_is_the_value_of_no_element_in_particular():
             "does not ask for",
             "B[0, 15] was not written",
         ),
+        (
+            "rows_and_columns",
+            "if (row < M && col < N) B[row * N + col] = alpha * A[row * N + col]",
+            "float *to = &B[row * N];\n    if (col > 3 && row < M && col < N) to[col] = alpha * A[row * N + col];\n"
+            "    if (row < M && col == 3) B[row * N + col + N] = alpha",
+            "No thread's index",
+            "B[0, 0] was not written",
+        ),
         ("tiled", "y = threadIdx.y;", "y = threadIdx.z;", "is that of C[1, 0]", "with `const int x = threadIdx.x, y ="),
     ],
 )  # fmt: skip

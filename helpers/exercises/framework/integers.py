@@ -158,9 +158,9 @@ def names_in(source: str, given: Values, first_round: bool = False) -> dict[str,
     """`given`, and the source's macros and variables with the first values that their declarations give them.
 
     A name that is declared twice with different values, or set again, is left out, even a given one: what it is depends
-    on the line. So is one that a function, lambda or macro calls a parameter by, unless all calls pass on what has its
-    name; and the variable of a loop, unless the first round is asked for: then it has the value with which the loop
-    begins.
+    on the line. So is the parameter of a template, and one that a function, lambda or macro calls a parameter by,
+    unless all calls pass on what has its name; and the variable of a loop, unless the first round is asked for: then it
+    has the value with which the loop begins.
     """
     rest, heads = _without_heads(source)
     again = set(_SET_AGAIN.findall(_DECLARED.sub(";", rest)))
@@ -175,6 +175,8 @@ def names_in(source: str, given: Values, first_round: bool = False) -> dict[str,
             (kind, name.strip(), first.strip())
             for name, _, first in (part.partition("=") for part in parts(declaration))
         ]
+    for template in re.findall(r"\btemplate\s*<([^<>]*)>", source):
+        again |= set(_PARAMETER.findall(template))
     by_reference = any("&" in head[1] for head, _ in functions(source)) or _SETTING_MACRO.search(source)
     for pattern in _SET_BY_OTHERS if by_reference else _SET_BY_OTHERS[:-1]:
         again |= set(pattern.findall(source))

@@ -716,7 +716,7 @@ def sent_home(facts: Facts) -> str:
     otherwise = re.search(rf"&\s*{name}\b|\b{name}\b(?!\s*\[)", text_slips.last_kernel(facts.text)[1])
     if len(stores) != 1 or indices[0] is None or otherwise or np.any(indices[0] == element):
         return ""
-    return _out_of_reach(facts, *stores[0], where)
+    return _out_of_reach(facts, *stores[0], element, where)
 
 
 def _stored_at(facts: Facts, name: str) -> list[tuple[int, str]]:
@@ -732,12 +732,12 @@ def _indices(facts: Facts, block: int, thread: int) -> tuple[Index, Index]:
     return tuple(map(int, unravel(block, grid))), tuple(map(int, unravel(thread, size)))  # type: ignore[return-value]
 
 
-def _out_of_reach(facts: Facts, line: int, text: str, element: str) -> str:
-    """That no thread stores an element: which rows and columns the threads' indices are, and which there are.
+def _out_of_reach(facts: Facts, line: int, text: str, element: int, named: str) -> str:
+    """That no thread's index is an element's: which rows and columns the threads' indices are, and which there are.
 
-    element: as it is named.
+    element: its linear index.  named: as it is called.
     """
-    start = f"No thread's index in line {line} is that of {element}"
+    start = f"No thread's index in line {line} is that of {named}"
     split, shape = _row_and_column(text), facts.problem.as_matrix(facts.failure.expected).shape
     length = shape[0] if getattr(facts.problem, "column_major", False) else shape[-1]
     if split and not np.array_equal(integers.value(split[1], facts.all_threads), length):
@@ -747,6 +747,9 @@ def _out_of_reach(facts: Facts, line: int, text: str, element: str) -> str:
         values = theme.runs(np.unique(integers.value(text, facts.all_threads)).tolist())
         return f"{start}: `{text}` is {values}, and there are {facts.failure.expected.size} elements."
     sets = [np.unique(reach).tolist() for reach in reached]
+    own = divmod(element, length)
+    if all(number in numbers for number, numbers in zip(own, sets, strict=True)):
+        return f"{start}: no thread has `{split[0]}` = {own[0]} and `{split[2]}` = {own[1]} at once."  # type: ignore[index]
     ranges = " and ".join(
         f"`{part}` is {theme.runs(numbers)}" for part, numbers in zip((split[0], split[2]), sets, strict=True)
     )  # type: ignore[index]
