@@ -576,7 +576,7 @@ def test_0_is_the_value_of_no_element_in_particular():
             "if (row < M && col < N) B[row * N + col] = alpha * A[row * N + col]",
             "B[col * M + row] = alpha * A[col * M + row]",
             "multiplies by",
-            "Compare the index with the size",
+            "outside the arrays",
         ),
         (
             "rows_and_columns",
@@ -591,7 +591,7 @@ def test_0_is_the_value_of_no_element_in_particular():
             "rows_and_columns",
             "if (row < M && col < N) B[row * N + col] = alpha * A[row * N + col]",
             "float *to = &B[row * N];\n    if (col > 3 && row < M && col < N) to[col] = alpha * A[row * N + col];\n"
-            "    if (row < M && col == 3) B[row * N + col + N] = alpha",
+            "    if (row + 1 < M && col == 3) B[row * N + col + N] = alpha",
             "No thread's index",
             "B[0, 0] was not written",
         ),
