@@ -483,7 +483,8 @@ def _is_of_launch(text: str, name: str) -> bool:
     sets = re.findall(rf"(?<![\w.]){name}\s*(?:[-+*/%]?=(?!=)([^;,]+)|\+\+|--)", text)
     parameters = re.findall(r"\b(?:int|unsigned|size_t)\s+(\w+)\s*[,)]", text_slips.last_kernel(text)[0])
     words = re.findall(r"(?<![\w.])[A-Za-z_]\w*", sets[0]) if sets else [name]
-    return len(sets) <= 1 and bool(words) and all(word in ("blockDim", "gridDim", *parameters) for word in words)
+    known = ("blockDim", "gridDim", *parameters)
+    return len(sets) <= 1 and any(word in known for word in words) and all(word in (*known, "int") for word in words)
 
 
 _SHARED_ARRAY = re.compile(
@@ -650,9 +651,9 @@ def _in_round_brackets(_: re.Match[str], source: str) -> str:
     return ""
 
 
-def _of_source(pattern: str, sentence: str) -> Callable[[re.Match[str], str], str]:
-    """The sentence for sources that have a pattern."""
-    return lambda _, source: sentence if re.search(pattern, source) else ""
+def _of_line(pattern: str, sentence: str) -> Callable[[re.Match[str], str], str]:
+    """The sentence for an error whose line has a pattern."""
+    return lambda match, _: sentence if re.search(pattern, match.string) else ""
 
 
 def _atomic(match: re.Match[str], _: str) -> str:
@@ -692,7 +693,7 @@ def _order_of_fragments(match: re.Match[str], _: str) -> str:
     return "mma_sync takes the sums, the fragment of A, the fragment of B and the sums again, in this order."
 
 
-_FLOAT4_BY_VALUE = _of_source(
+_FLOAT4_BY_VALUE = _of_line(
     r"reinterpret_cast\s*<\s*(?:const\s+)?float4\s*>",
     "Four neighbouring floats are a float4 through a pointer: take the address of the first, cast it, and follow it. "
     "Reading, that is *reinterpret_cast<const float4 *>(&B[i]).",
@@ -777,9 +778,8 @@ _COMPILER: tuple[tuple[str, Callable[[re.Match[str], str], str]], ...] = (
     (r'function "(atomic\w+)" matches[^\n]*\n\s*argument types are: \((.*)\)', _atomic),
     (r'"nvcuda::wmma::mma_sync" matches[^\n]*\n\s*argument types are: (.*)', _order_of_fragments),
     (r'no operator "(?:\+=|\+|\*|-)" matches[^\n]*\n\s*operand types are: [^*\n-][^\n]*\bfloat4\b|'
-     r'no operator "(?:\+=|\+|\*|-)" matches[^\n]*\n\s*operand types are: (?:const )?float4\b', _of_source(
-        "float4",
+     r'no operator "(?:\+=|\+|\*|-)" matches[^\n]*\n\s*operand types are: (?:const )?float4\b', lambda *_:
         "A float4 is four floats, and C++ neither adds nor multiplies them at once: name its parts, v.x, v.y, v.z and "
         "v.w.",
-    )),
+    ),
 )  # fmt: skip
