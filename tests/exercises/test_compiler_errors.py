@@ -204,6 +204,8 @@ def test_an_address_is_declared_with_the_types_that_it_has():
 # Bodies of a kernel, and what the compiler's message is explained by; "" where the likely cause is not this one's.
 COMPILED = (
     ("float acc = 0;\nfor (int k = 0; k < K; ++k)   // all products;\n    acc += A[k] * b;", "called b;"),
+    ("int i = K // rows;\n    + m;\nC[i] = 0;", "Nothing in this kernel is called m; it declares i."),
+    ("int i = K // 2;\nC[i] = 0;", "What follows // in line 2 is not read."),
     ("float C[4] = {0.0f};\nC[1] = A[0];", "To store into it, leave the type out and say where"),
     ("for (int k = 0; k < K; ++k) {\n    const int left = K - k;\n    __shared__ float As[left];\n}", ""),
     ("const int len = 2 * K;\n__shared__ float As[len];", "len is known at the launch alone"),

@@ -562,6 +562,8 @@ def _comment_in_formula(message: str, source: str) -> str:
         code, slashes, rest = line.partition("//")
         if re.match(r"\s*(?:\}\s*)?(?:if|else|for|while|do)\b", code):
             continue  # what follows such a head is a comment
+        if following > number and re.match(r"\s*[-+*/%&|?:.,)]", lines[following - 1]):
+            continue  # there the formula goes on
         if slashes and re.search(r"[\w)\]]\s*$", code) and re.match(r"\s*[\w(][^;]*;[;\s]*$", rest) and "=" in code:
             unread = f"in line {number} is not read."
             if known:
