@@ -76,5 +76,5 @@ def test_an_answer_that_is_no_option_is_refused():
 
 def test_a_number_that_lacks_only_its_rounding_is_said_to():
     for answer in (83.4, 84.6):
-        assert "A whole number is asked for" in check_number(answer, 84).sentence
+        assert "The answer is a whole number" in check_number(answer, 84).sentence
     assert "A whole number" not in check_number(82.4, 84).sentence

@@ -2,8 +2,10 @@
 
 import pytest
 
+from gpusim.compiler import CompileError
 from helpers import exercises
 from helpers.exercises.framework import compiler_errors, text_slips
+from helpers.run import simulated
 from tests.exercises.typed import CAUSE, slips
 
 UNDEFINED = 'kernel.cu:{}: error: identifier "{}" is undefined'
@@ -23,16 +25,21 @@ def said(line: int, name: str, *lines: str) -> str:
         (4, "a", ("{", "{ int a = 1; f(a);", "}", "b = a;", "}"), "a is declared in line 2, inside of braces"),
         (4, "a", ("{", "if (n >= 8)", "const float a = 1;", "b = a;", "}"), "all that `if (n >= 8)` in line 2 has"),
         (3, "a", ("{", "if (n) b = 1; else float a = 2;", "b = a;", "}"), "all that `else` in line 2 has"),
-        (4, "p", ("{", "for (int k = 0; k < K; ++k)", "float p = k;", "s += p;", "}"), "Put braces round all"),
+        (
+            4,
+            "p",
+            ("{", "for (int k = 0; k < K; ++k)", "float p = k;", "s += p;", "}"),
+            "Several statements that belong together",
+        ),
         (3, "i", ("{", "for (int i = 0; i < n; ++i) { f(i); }", "b = i;", "}"), "ends with its braces in line 2"),
         (4, "i", ("{", "for (int i = 0; i < n; ++i)", "__syncthreads();", "b = i;", "}"), "is all that this repeats"),
         (3, "k", ("{", "for (int k = 0; k < K; ++k);", "b = k;", "}"), text_slips.EMPTY_LOOP),
-        (3, "k", ("{", "for (int k = 0; k < K; ++k)", "f(1); b = k;", "}"), "Put braces round all"),
+        (3, "k", ("{", "for (int k = 0; k < K; ++k)", "f(1); b = k;", "}"), "Several statements that belong together"),
         (
             4,
             "j",
             ("{", "for (int j = 0; j < 4; ++j)", "f(j);", "for (int i = 0; j < 4; ++j)", "g(i);", "}"),
-            "The loop in line 4 begins with i and counts j",
+            "The loop in line 4 declares i and counts j",
         ),
         (2, "blockidx", ("{", "int x = blockidx.x;", "}"), "Did you mean blockIdx?"),
     ],
@@ -46,7 +53,7 @@ def test_only_a_condition_of_an_edge_misses_its_return():
         said(4, "a", "{", f"if ({condition})", "float a = 1;", "b = a;", "}") for condition in ("r >= M", "b != 0")
     )
     assert "return; is missing behind the condition" in edge and "return" not in other
-    assert "Declare a before, and set it there." in other
+    assert other.endswith("and a ends with it. Several statements that belong together stand in braces.")
 
 
 def test_a_parameter_is_no_declaration_that_comes_too_late():
@@ -132,11 +139,11 @@ def test_a_name_that_is_in_scope_gets_no_advice_on_braces():
 @pytest.mark.parametrize(
     ("line", "name", "lines", "reason"),
     [
-        (2, "k", ("{", "for (int i = 0; i < n; ++i) s += x[k];", "}"), "The loop in line 2 counts by i"),
+        (2, "k", ("{", "for (int i = 0; i < n; ++i) s += x[k];", "}"), "The loop in line 2 declares i"),
         (2, "k", ("{", "for (k = 0; k < n; ++k) s += x[k];", "}"), ""),
         (3, "index", ("__global__ void f(int n) {", "int i = 0;", "y[index] = 1;", "}"), "it declares i."),
-        (2, "bx", ("{", "out[0] = x + bx * 2;", "}"), "threads of a block along x, that is blockDim.x."),
-        (3, "y", ("{", "int row = 0, x = 1;", "out[y] = x;", "}"), "place in its block along y, that is threadIdx.y."),
+        (2, "bx", ("{", "out[0] = x + bx * (y + by);", "}"), "y is threadIdx.y, bx is blockDim.x"),
+        (2, "bx", ("{", "out[0] = by * 8 + bx;", "}"), ""),
     ],
 )
 def test_a_name_that_is_declared_nowhere_is_not_guessed(line, name, lines, reason):
@@ -192,3 +199,45 @@ def test_an_address_is_declared_with_the_types_that_it_has():
     element = compiler_errors.explanation(message.format("float", "float *"), f"{head}float *p = A[0];")
     pointer = compiler_errors.explanation(message.format("const float *", "float"), f"{head}float p = A;")
     assert element.endswith("const float *p = &A[0];") and pointer.endswith("const float *p = A;")
+
+
+# Bodies of a kernel, and what the compiler's message is explained by; "" where the likely cause is not this one's.
+COMPILED = (
+    ("float acc = 0;\nfor (int k = 0; k < K; ++k)   // all products;\n    acc += A[k] * b;", "called b;"),
+    ("int i = K // rows;\n    + m;\nC[i] = 0;", "Nothing in this kernel is called m; it declares i."),
+    ("int i = K // 2;\nC[i] = 0;", "What follows // in line 2 is not read."),
+    ("float C[4] = {0.0f};\nC[1] = A[0];", "To store into it, leave the type out and say where"),
+    ("for (int k = 0; k < K; ++k) {\n    const int left = K - k;\n    __shared__ float As[left];\n}", ""),
+    ("const int len = 2 * K;\n__shared__ float As[len];", "len is known at the launch alone"),
+    ("extern __shared__ float As[K];", ""),
+    ("__shared__ float As[];", ""),
+    ("A[1] * A[0] = 3.0f;", ""),
+    ("A[K - C[0]] = 3.0f;", ""),
+    ("A[0] = 3.0f;", "A is a const float *A: the kernel may read it, and not store into it."),
+    ("const int k = 0;\nfor (k = 0; k < K; ++k) C[k] = 0;", "Leave const out in line 2 if it is to change."),
+    ("for (int i = 0; i < K; ++i, ++n) C[i] = A[n];", "Nothing in this kernel is called n; it declares i."),
+    ("for (int i = 0; i < T; ++i) C[0] = A[1];", "Nothing in this kernel is called T; it declares i."),
+    ("float x = 1, y = 1;\nC[static_cast<int>(x) + y] = 0;", ""),
+    ("C[threadIdx.y * K + threadIdx] = 0;", "Here one is needed: threadIdx.x, .y or .z."),
+    ("float t = 1;\nC[0] = tA[1];", "t times an element of A is t * A[…]."),
+    ("C[0] = a;\nif (K > 3) float a = 1;", ""),
+    ("for (int i = 0, x = 3; i < K; ++i) C[i] = x;\nC[x] = 0;", ""),
+    ("{\n    uint4 v = {};\n}\nC[0] = v.x;", ""),
+    ("auto mix = [](float a, const float b) { return a + b; };\nC[0] = mix(1, b1);", "it declares mix, a and b."),
+    ("float s[2] = {};\nC[0] = *(A + 1) * s;", ""),
+    ("C[0] = A * 2;", "The name of an array alone is a pointer"),
+    ("const float4 v = *reinterpret_cast<const float4 &>(A[0]);", ""),
+    ("const float x = 1; const float y = A, z = 0;", ""),
+    ("if (K > 3) break;", ""),
+    ("#define AT (row + 1)\nC[AT] = 0;\n{\n    int row = 1;\n    C[row] = 0;\n}", ""),
+    ("#define LEAVE return;\nif (K > n) LEAVE", ""),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "reason"), COMPILED)
+def test_an_explanation_holds_for_what_the_compiler_met(body, reason):
+    source = f'extern "C" __global__ void f(int K, const float *A, float *C) {{\n{body}\n}}'
+    with pytest.raises(CompileError) as refused:
+        simulated(source, "f")
+    sentence = compiler_errors.explanation(str(refused.value), source)
+    assert reason in sentence and bool(reason) == bool(sentence)

@@ -42,6 +42,54 @@ def test_stores_of_idle_lanes_are_not_counted(name, store, odd):
     assert exercise.check(source).passed
 
 
+def test_wide_stores_count_every_column():
+    source = exercises.get("flat_block").solved
+    head = source[: source.index("    // 1.")]
+    wide = """    const int y = threadIdx.x / 4, x = threadIdx.x % 4 * 4;
+    const int row = blockIdx.y * 8 + y, col = blockIdx.x * 16 + x;
+    if (y >= 8 || row >= M) return;
+    float v[4] = {};
+    for (int e = 0; e < 4; ++e) {
+        if (col + e >= N) break;
+        for (int k = 0; k < K; ++k) v[e] += A[row * K + k] * B[k * N + col + e];
+        v[e] = alpha * v[e] + (beta == 0.0f ? 0.0f : beta * C[row * N + col + e]);
+    }
+    float *const at = &C[row * N + col];
+    if (N % 4 == 0 && col < N) *reinterpret_cast<float4 *>(at) = make_float4(v[0], v[1], v[2], v[3]);
+    else for (int e = 0; e < 4; ++e) if (col + e < N) at[e] = v[e];
+}
+"""
+    assert "24 pairs of neighbouring threads" in exercises.get("flat_block").check(head + wide).sentence
+
+
+def test_conflicts_are_not_made_up_for_in_the_same_line():
+    loads = """            for (int i = 0; i < TM; ++i) a[i] = As[k][row + i];
+            for (int j = 0; j < 4; ++j) {
+                b[j] = Bs[k][left + j];
+                b[4 + j] = Bs[k][right + j];
+            }
+"""
+    one_line = "            for (int j = 0; j < 8; ++j) { a[j] = As[k][row + j]; b[j] = Bs[k][threadIdx.x * 8 + j]; }\n"
+    stores = [(f"tile_col + {side} + j]", f"tile_col + threadIdx.x * 8{at} + j]") for side, at in
+              (("left", ""), ("right", " + 4"))]  # fmt: skip
+    exercise, source = changed("two_groups", (loads, one_line), *stores)
+    assert "256 wavefronts of loads lost to bank conflicts" in exercise.check(source).sentence
+
+
+def test_setting_the_count_back_is_no_count():
+    add_up = "    v = 0.0f;\n    for (int b"
+    exercise, source = changed("last_block", ("        *arrived = 0;\n", ""),
+                               (add_up, f"    if (threadIdx.x == 0) atomicExch(arrived, 0u);\n{add_up}"))  # fmt: skip
+    assert exercise.check(source).passed
+
+
+def test_a_fence_of_the_block_is_none_of_the_gpu():
+    exercise, source = changed(
+        "last_block", (f"{COUNTED}        __threadfence", f"{COUNTED}        __threadfence_block")
+    )
+    assert "no __threadfence() lies between the count and the loads behind it" in exercise.check(source).sentence
+
+
 def test_columns_that_go_down_are_neighbours_too():
     exercise, source = changed("flat_block", ("threadIdx.x % 16", "15 - threadIdx.x % 16"))
     assert exercise.check(source).passed
@@ -76,7 +124,7 @@ def test_fence_behind_the_count_counts_though_a_reset_follows():
     exercise, source = changed("last_block", ("*arrived = 0;", "atomicExch(arrived, 0u);"))
     assert exercise.check(source).passed
     exercise, source = changed("last_block", (f"{COUNTED}        __threadfence();", COUNTED))
-    assert "no fence lies between the count and the loads" in exercise.check(source).sentence
+    assert "no __threadfence() lies between the count and the loads" in exercise.check(source).sentence
 
 
 def test_value_that_misses_its_goal_is_told_from_the_limit():

@@ -147,6 +147,24 @@ def test_the_text_of_a_verdict_is_the_same_every_time():
     assert {BARRIERS.check().sentence for _ in range(2)} == {BARRIERS.check().sentence}
 
 
+def test_the_writer_may_have_come_in_the_second_launch():
+    exercise = exercises.get("last_block")
+    late = exercise.solved.replace("== gridDim.x - 1;", "== 2 * gridDim.x - 1;").replace("*arrived = 0;", "")
+    sentence = exercise.check(late).sentence
+    assert "Thread (0, 0) of block (4, 0) wrote it" in sentence and "not written" not in sentence
+
+
+def test_the_same_happens_only_where_it_is_in_the_same_order():
+    exercise = exercises.get("two_tiles")
+    barrier, load_b = (
+        "        __syncthreads();\n",
+        "        for (int half = 0; half < 2; ++half) {\n            const int c",
+    )
+    source = exercise.solved.replace(barrier, "").replace(load_b, barrier + load_b)
+    sentence = exercise.check(source).sentence
+    assert "race in shared memory" in sentence and "The same happens" not in sentence
+
+
 # --- on a GPU, without one
 
 

@@ -57,7 +57,7 @@ def test_the_ridge_is_crossed_between_83_and_84():
         ([("gflops / 1e6", "gflops / 10 ^ 6"), ("per_s / 1e6", "per_s / 10 ^ 6")], ["^ is no power in Python"]),
         (
             [("return max(arithmetic, memory)", "return round(max(arithmetic, memory), 2)")],
-            ["the right ones rounded to 2 digits"],
+            ["the right ones rounded to 2 digits behind the point"],
         ),
         ([("/ gpu.mem", "* gpu.mem")], ["With a bandwidth without end your time has no end"]),
         ([("gpu.peak_fp32_gflops", "66900"), ("gpu.memory_gb_per_s", "4800")], [n01.ONE_GPU]),

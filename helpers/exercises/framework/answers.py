@@ -89,5 +89,5 @@ def check_number(
         if math.isclose(answer, slip.answer, rel_tol=tolerance):
             return Verdict(False, f"{given}: not yet. {slip.because}")
     if math.isfinite(answer) and expected in (math.floor(answer), math.ceil(answer)):
-        return Verdict(False, f"{given}: not yet. A whole number is asked for: is it the one below, or the one above?")
+        return Verdict(False, f"{given}: not yet. The answer is a whole number: is it the one below, or the one above?")
     return Verdict(False, f"{given}: not yet, it is {'less' if answer > expected else 'more'} than that.")

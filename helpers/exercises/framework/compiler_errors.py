@@ -14,7 +14,7 @@ from helpers.pictures import theme
 BUILT_IN = (
     "threadIdx", "blockIdx", "blockDim", "gridDim", "__syncthreads", "__syncwarp", "__shared__", "reinterpret_cast",
 )  # fmt: skip
-ROUND_ALL = "Put braces round all that is to be repeated."
+IN_BRACES = "Several statements that belong together stand in braces."
 MOST_LETTERS = 2  # of a name that a loop may count by
 Span = tuple[int, int]  # a part of the text: where it begins, and where it ends
 
@@ -30,7 +30,9 @@ def explanation(message: str, source: str, solution: str = "") -> str:
         if sentence:
             return sentence
     for error in message.split("\n\n"):
-        if "modifiable lvalue" in error and (sentence := _assigned(error, source) or _constant(error, source)):
+        if "modifiable lvalue" in error and (
+            sentence := _assigned(error, source) or _constant(error, source, solution)
+        ):
             return sentence
     if sentence := _given_declared(message, source) or _sized_at_launch(message, source, solution):
         return sentence
@@ -116,12 +118,16 @@ def _braces_around(text: str, position: int) -> Span:
     return 0, len(text)
 
 
-def _use(message: str, text: str, name: str) -> int:
-    """The place at which the compiler does not know a name; where the message has no line, the first one."""
+def _use(message: str, text: str, name: str) -> int | None:
+    """The place at which the compiler does not know a name; None where the line has it by a macro alone."""
     said = re.search(rf':(\d+): error: identifier "{name}" is undefined', message)
-    begin = sum(len(line) + 1 for line in text.split("\n")[: int(said[1]) - 1]) if said else 0
-    match = re.search(rf"(?<![\w.]){name}\b", text[begin:])
-    return begin + match.start() if match else begin
+    lines = text.split("\n")
+    if said is None or int(said[1]) > len(lines):
+        return None
+    line, pointed = lines[int(said[1]) - 1], _pointed_at(message)
+    begin = pointed[2] if pointed is not None and line[pointed[2] :].startswith(name) else 0
+    match = re.search(rf"(?<![\w.]){name}\b", line[begin:])
+    return sum(len(before) + 1 for before in lines[: int(said[1]) - 1]) + begin + match.start() if match else None
 
 
 def _unknown_name(match: re.Match[str], source: str) -> str:
@@ -129,7 +135,7 @@ def _unknown_name(match: re.Match[str], source: str) -> str:
     it is another name."""
     name, text = match[1], _code(source)
     use = _use(match.string, text, name)
-    if re.match(rf"{name}\s*=(?!=)", text[use:]) and re.search(r"[;{}(]\s*$", text[:use]):
+    if use is None or re.match(rf"{name}\s*=(?!=)", text[use:]) and re.search(r"[;{}(]\s*$", text[:use]):
         return ""  # its type is missing, which the message says
     return (
         _without_operator(text, name, use)
@@ -172,9 +178,9 @@ def _of_two_counters(text: str, name: str, use: int) -> str:
         opened = text.index("(", head.start()) + 1
         inside, _ = integers.bracketed(text[opened:])
         counted = re.search(rf"(?:\+\+|--)\s*{name}\b|\b{name}\s*(?:\+\+|--|[-+*/]=|>>=|<<=)", inside)
-        if opened <= use < opened + len(inside) and counted and head[1] != name:
-            line = line_of(text, head.start())
-            return f"The loop in line {line} begins with {head[1]} and counts {name}: all three parts need one name."
+        own = re.search(rf"(?:\+\+|--)\s*{head[1]}\b|\b{head[1]}\s*(?:\+\+|--|[-+*/]=|>>=|<<=)", inside)
+        if opened <= use < opened + len(inside) and counted and not own and head[1] != name:
+            return f"The loop in line {line_of(text, head.start())} declares {head[1]} and counts {name}."
     return ""
 
 
@@ -206,7 +212,7 @@ def _of_a_loop(text: str, name: str, use: int) -> str:
         return ""
     return (
         f"{name} belongs to the loop in line {line}, and without {{ }} only the one statement behind for (…) is in "
-        f"the loop. {ROUND_ALL}"
+        f"the loop. {IN_BRACES}"
     )
 
 
@@ -222,9 +228,9 @@ def _of_a_declaration(text: str, name: str, use: int) -> str:
             lines = f"the function of lines {known[0]} to {known[1]}, and from line {line} on"
             return f"{name} is known in {lines}. Line {due} stands in neither."
         where = f"behind its use in line {due}" if line == due else f"below line {due}, where it is used"
-        return f"{name} is declared in line {line}, {where}: C++ reads from top to bottom. Declare it first."
+        return f"{name} is declared in line {line}, {where}: C++ reads from top to bottom."
     above = [part for part in declared if part.position < use]
-    if declared and not above:
+    if declared and not above and declared[0].owner is None:
         line = line_of(text, declared[0].position)
         return f"{name} is declared in line {line}, inside of other braces, and is not known outside of them."
     if not above or any(part.scope[0] < use < part.scope[1] for part in above):
@@ -254,33 +260,32 @@ def _swallowed(text: str, name: str, line: int, head: str, position: int) -> str
     sentence = f"{declared} is all that `{head}` in line {at} has, and {name} ends with it."
     if head.startswith("if") and re.search(r">=?", head) and at < line:
         return f"{sentence} If these threads are to leave, return; is missing behind the condition."
-    following = text[position:].split(";")[1 + 2 * head.startswith("for")]
-    if re.match("for|while", head) and re.search(rf"\b{name}\b", following):
-        return f"{sentence} {ROUND_ALL}"
-    return f"{sentence} Declare {name} before, and set it there."
+    return f"{sentence} {IN_BRACES}"
 
 
 def _of_another_counter(text: str, name: str, use: int) -> str:
-    """That a loop counts by a name which its body does not have, while the body has one that is not declared."""
+    """That a loop declares a name which its body does not have, while the body has one that is not declared."""
     for head in re.finditer(r"\bfor\s*\(\s*(?:const\s+|unsigned\s+)*(?:int|size_t|unsigned|auto)\s+(\w+)", text):
         opened = text.index("(", head.start()) + 1
         inside, behind = integers.bracketed(text[opened:])
         rest = behind.lstrip()
         body = integers.bracketed(rest[1:], "{}")[0] if rest.startswith("{") else rest.partition(";")[0]
         begins = len(text) - len(rest)
-        here = opened <= use <= opened + len(inside) or begins <= use <= begins + len(body) + 1
-        if here and len(name) <= MOST_LETTERS and not re.search(rf"\b{head[1]}\b", body):
+        if (
+            begins <= use <= begins + len(body) + 1
+            and len(name) <= MOST_LETTERS
+            and not re.search(rf"\b{head[1]}\b", body)
+        ):
             line = line_of(text, head.start())
             return (
-                f"The loop in line {line} counts by {head[1]}, and what it repeats has {name}, which is not known "
-                "there."
+                f"The loop in line {line} declares {head[1]}, and what it repeats has {name}, which is not known there."
             )
     return ""
 
 
 _OF_PYTHON = {
     "print": "print is Python's. A kernel prints by printf, with a text that says how: printf(\"%d\\n\", index);",
-    "range": "range is Python's. A loop in C++ has three parts: for (int k = 0; k < K; ++k)",
+    "range": "range is Python's. In C++: for (int k = 0; k < K; ++k)",
     "True": "In C++ it is true, with a small letter.", "False": "In C++ it is false, with a small letter.",
 }  # fmt: skip
 
@@ -288,7 +293,8 @@ _OF_PYTHON = {
 def _of_python(text: str, name: str, use: int) -> str:
     """What C++ has in place of a name of Python's."""
     called = re.match(r"\s*\(", text[use + len(name) :])
-    return _OF_PYTHON.get(name, "") if called or name in ("True", "False") else ""
+    own = text_slips.types(text, name)
+    return _OF_PYTHON.get(name, "") if not own and (called or name in ("True", "False")) else ""
 
 
 def _without_operator(text: str, name: str, use: int) -> str:
@@ -300,32 +306,29 @@ def _without_operator(text: str, name: str, use: int) -> str:
     for number in numbers:
         array = name.removeprefix(number)
         if array != name and array in arrays:
-            return f"{name} is a name of its own. Between {number} and {array} the * is missing: {number} * {array}[…]."
+            return f"{name} is a name of its own. {number} times an element of {array} is {number} * {array}[…]."
     return ""
 
 
-# What formulas call otherwise than CUDA.
+# What the formula of a thread's number calls otherwise than CUDA.
 _IN_FORMULAS = {
-    **{axis: ("the thread's place in its block", f"threadIdx.{axis}") for axis in "xyz"},
-    **{f"b{axis}": ("the number of threads of a block", f"blockDim.{axis}") for axis in "xyz"},
+    **{axis: f"threadIdx.{axis}" for axis in "xyz"},
+    **{f"b{axis}": f"blockDim.{axis}" for axis in "xyz"},
 }
 
 
 def _of_formulas(text: str, name: str) -> str:
-    """What CUDA calls a quantity of a formula."""
+    """What CUDA calls the quantities of a formula, as it stands in a book: x + bx * (y + by * z)."""
     names = [
         other
         for other in _IN_FORMULAS
         if re.search(rf"(?<![\w.]){other}\b", text)
         and not re.search(rf"\b(?!return\b)\w+[\s*&]+{other}\s*[=;,)[]", text)  # declared
     ]
-    if name not in names or len(names) <= 2 and _IN_FORMULAS[name][1] in text:
-        return ""  # who has written threadIdx.x means something else by x alone
-    if len(names) > 2:  # a formula, as it stands in a book
-        means = ", ".join(f"{other} is {_IN_FORMULAS[other][1]}" for other in names)
-        return f"{name} is declared nowhere in this kernel. If this is the formula of a thread's number, {means}."
-    what, called = _IN_FORMULAS[name]
-    return f"{name} is declared nowhere in this kernel. If it is to be {what} along {name[-1]}, that is {called}."
+    if name not in names or not {"x", "y", "bx"}.issubset(names):
+        return ""
+    means = ", ".join(f"{other} is {_IN_FORMULAS[other]}" for other in names)
+    return f"If this is the formula of a thread's number, {means}."
 
 
 def _of_another_kernel(text: str, name: str, use: int) -> str:
@@ -339,7 +342,7 @@ def _of_another_kernel(text: str, name: str, use: int) -> str:
         for part in integers.parts(body[match.end() :].partition(";")[0])
         if (other := re.match(r"[\s*]*(?!(?:int|long|char)\b)(\w+)", part))  # unsigned int i; a variable called half
     ]
-    names = list(dict.fromkeys(has))
+    names = [other for other in dict.fromkeys(has) if text_slips.types(body, other)]
     if name in names:
         loops = re.finditer(rf"\bfor\s*\(\s*(?:const\s+|unsigned\s+)*\w+\s+{name}\b", text)
         lines = sorted({line_of(text, loop.start()) for loop in loops})
@@ -350,9 +353,10 @@ def _of_another_kernel(text: str, name: str, use: int) -> str:
     if (
         "__global__" not in text
         or not names
-        or re.search(rf"(?<![\w.]){name}\s*(?:\(|::|<\s*\w+\s*>)|#define {name}\b", text)
+        or text_slips.types(text, name)
+        or re.search(rf"(?<![\w.]){name}\s*(?:\(|::|<\s*\w+\s*>)|#define {name}\b|,\s*[*&]?\s*{name}\s*[=;,[{{]", text)
     ):
-        return ""  # a function, a type, a macro
+        return ""  # a function, a type, a macro, or a declaration that these words do not know
     declares = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
     return f"Nothing in this kernel is called {name}; it declares {declares}."
 
@@ -397,36 +401,32 @@ def _assigned(message: str, source: str) -> str:
 _CHANGE = r"\s*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)"
 
 
-def _constant(message: str, source: str) -> str:
+def _constant(message: str, source: str, solution: str) -> str:
     """That a kernel changes what it has declared const, or stores into an array that it may only read."""
     pointed, text = _pointed_at(message), _code(source)
-    changed = re.match(r"([A-Za-z_]\w*)(\s*\[.*?\])?", pointed[1][pointed[2] :]) if pointed else None
+    changed = re.match(r"([A-Za-z_]\w*)(\s*\[)?", pointed[1][pointed[2] :]) if pointed else None
     if pointed is None or changed is None:
         return ""
     number, line, column = pointed
     word = changed[1]
+    behind = line[column + changed.end() :]
+    behind = integers.bracketed(behind, "[]")[1] if changed[2] else behind
+    if not re.match(_CHANGE, behind) and not re.search(r"(?:\+\+|--)\s*$", line[:column]):
+        return ""
     given = re.search(rf"\bconst\s+\w+\s*\*\s*(?:__restrict__\s+)?{word}\b", text_slips.last_kernel(text)[0])
     if given and changed[2]:
         results = text_slips.results(text)
-        into = f" The result goes into {results[0]}." if len(results) == 1 else ""
+        into = f" The result goes into {results[0]}." if results == text_slips.results(solution)[:1] else ""
         return f"{word} is a {' '.join(given[0].split())}: the kernel may read it, and not store into it.{into}"
     declared = re.search(rf"\bconst\s+(?:unsigned\s+)?\w+\s+(?:\w+\s*=[^;,]*,\s*)*{word}\s*=", text)
     again = re.findall(rf"\b(?:int|unsigned|size_t|float|double|bool|auto)\s+{word}\s*[=;,)]", text)
-    if (
-        declared is None
-        or len(again) > 1
-        or not (re.match(_CHANGE, line[column + len(word) :]) or re.search(r"(?:\+\+|--)\s*$", line[:column]))
-    ):
+    if declared is None or len(again) > 1:
         return ""
     begin = sum(len(part) + 1 for part in text.split("\n")[: number - 1])
     if counters := _of_two_counters(text, word, begin + column):
         return counters
-    advice = (
-        "A loop needs a variable of its own, for (int …)."
-        if re.search(rf"\bfor\s*\(\s*{word}\s*=", line)
-        else f"Leave const out in line {line_of(text, declared.start())} if it is to change."
-    )
-    return f"{word} is const (line {line_of(text, declared.start())}): it keeps its first value. {advice}"
+    at = line_of(text, declared.start())
+    return f"{word} is const (line {at}): it keeps its first value. Leave const out in line {at} if it is to change."
 
 
 def _no_integer(match: re.Match[str], source: str) -> str:
@@ -436,7 +436,9 @@ def _no_integer(match: re.Match[str], source: str) -> str:
     if pointed is None or not begin or "]" in pointed[1][begin : pointed[2]]:
         return ""
     index = integers.bracketed(pointed[1][begin:], "[]")[0]
-    index = re.sub(r"\w+\s*\[[^][]*\]|\w+\s*\([^()]*\)|\(\s*int\s*\)\s*\w+", "", index)  # and what is made an int
+    if re.search(r"\b(?:int|unsigned|size_t|long)\b", index):
+        return ""  # what is made a whole number there
+    index = re.sub(r"\w+\s*\[[^][]*\]|\w+\s*\([^()]*\)", "", index)
     for name in re.findall(r"(?<![\w.])[A-Za-z_]\w*\b(?!\s*\()", index):
         declared = re.search(rf"\b(float|double)\s+{name}\s*([=;,)])", text)
         if declared and text_slips.types(text, name) == {declared[1]}:
@@ -454,15 +456,11 @@ def _without_component(match: re.Match[str], source: str) -> str:
     begin = sum(len(line) + 1 for line in text.split("\n")[: lines[0] - 1]) if lines else len(text)
     line = text[begin:].partition("\n")[0]
     alone = re.search(r"\b(threadIdx|blockIdx|blockDim|gridDim)\b(?!\s*\.)", line)
-    if alone is None:
+    if alone is None or "argument types are" in match.string:  # of a function that may take all three
         return ""
-    begin = max(text.rfind(part, 0, begin + alone.start()) for part in ";{},") + 1
-    part = re.split("[;,]", text[begin:])[0]  # of a list of declarations the one
-    axes = set(re.findall(r"\b(?:threadIdx|blockIdx|blockDim|gridDim)\.([xyz])", part))
-    single = f"{alone[1]}.{axes.pop()}" if len(axes) == 1 else f"{alone[1]}.x, .y or .z"
     return (
         f"Line {lines[0]} has {alone[1]} alone, and that is three numbers, one along each axis. Here one is needed: "
-        f"{single}."
+        f"{alone[1]}.x, .y or .z."
     )
 
 
@@ -480,11 +478,13 @@ def _returns_a_value(match: re.Match[str], source: str) -> str:
 
 
 def _is_of_launch(text: str, name: str) -> bool:
-    """Whether a variable is set to what only the launch says: a size of its grid or block, or a parameter."""
-    first = re.search(rf"\b{name}\s*=([^=;,][^;,]*)", text)
-    parameters = re.findall(r"\b(?:int|unsigned|size_t)\s+(\w+)\s*[,)]", text)
-    words = re.findall(r"[A-Za-z_]\w*", first[1]) if first else [name]
-    return any(word in ("blockDim", "gridDim", *parameters) for word in words)
+    """Whether a variable is set to what the launch says, and to nothing else: a size of its grid or block, or a
+    parameter of the kernel."""
+    sets = re.findall(rf"(?<![\w.]){name}\s*(?:[-+*/%]?=(?!=)([^;,]+)|\+\+|--)", text)
+    parameters = re.findall(r"\b(?:int|unsigned|size_t)\s+(\w+)\s*[,)]", text_slips.last_kernel(text)[0])
+    words = re.findall(r"(?<![\w.])[A-Za-z_]\w*", sets[0]) if sets else [name]
+    known = ("blockDim", "gridDim", *parameters)
+    return len(sets) <= 1 and any(word in known for word in words) and all(word in (*known, "int") for word in words)
 
 
 _SHARED_ARRAY = re.compile(
@@ -504,13 +504,13 @@ def _sized_at_launch(message: str, source: str, solution: str) -> str:
         in_line = re.search(rf":{line}: error: (?:incomplete type|expression must have a constant|identifier)", message)
         if not in_line:
             continue
-        if not match["extern"] and not sizes and "incomplete type" in message:
+        if not match["extern"] and not sizes and "incomplete type" in message and "extern __shared__" in solution:
             return (
                 f"Line {line} declares {name} without a size. Only memory that the launch gives has none, and extern "
                 f"says so: {unsized}"
             )
         late = [part for part in re.findall(r"[A-Za-z_]\w*", sizes) if _is_of_launch(text, part)]
-        if late and (match["extern"] or "extern __shared__" in solution):
+        if late and "extern __shared__" in solution:
             known = (
                 f"{late[0]} is known at the launch alone, and so is the size of {name}: the launch gives the memory."
             )
@@ -518,11 +518,15 @@ def _sized_at_launch(message: str, source: str, solution: str) -> str:
                 (other["arrays"].split("[")[0] for other in arrays if other["extern"] and other != match), ""
             ):
                 return f"{known} {whole} is all of it: let {name} be a pointer behind the elements of {whole}."
-            declared = dict.fromkeys(re.findall(r"\w+(?=\s*\[)", ", ".join(other["arrays"] for other in arrays)))
-            others = [other for other in declared if other != name]
+            declared = dict.fromkeys(re.findall(r"(\w+)\s*\[([^][]*)", ", ".join(other["arrays"] for other in arrays)))
+            others = [
+                other
+                for other, size in declared
+                if other != name and any(_is_of_launch(text, part) for part in re.findall(r"[A-Za-z_]\w*", size))
+            ]
             pointer = f" It is all of that memory: let {others[0]} be a pointer behind its elements." if others else ""
             return f"{known} Then extern stands before the array, and no size behind it: {unsized}{pointer}"
-        if late and "constant value" in message:
+        if late and not match["extern"] and "constant value" in message:
             return (
                 f"{late[0]} is known at the launch alone, and the size of {name} must be known when the kernel is "
                 "compiled: as a number, by #define, or as a constexpr int."
@@ -538,7 +542,7 @@ def _define_with_semicolon(message: str, source: str) -> str:
     lines = source.split("\n")
     for match in re.finditer(r"(?m)^[ \t]*#define[ \t]+(\w+)[ \t]+[\w.()+*/ -]+;[ \t]*(?://.*)?$", source):
         used = any(re.search(rf"\b{match[1]}\b", lines[line - 1]) for line in _error_lines(message))
-        if used and not re.search(r"\w\s*\(|\+\+|--", match[0].partition(match[1])[2]):
+        if used and not re.search(r"\w\s*\(|\+\+|--|\b(?:return|break|continue)\b", match[0].partition(match[1])[2]):
             return (
                 f"No ; after #define: line {line_of(source, match.start())} puts everything that follows {match[1]}, "
                 f"with its ;, in place of each {match[1]} below."
@@ -556,11 +560,15 @@ def _comment_in_formula(message: str, source: str) -> str:
         if not {number, following}.intersection(_error_lines(message)):
             continue
         code, slashes, rest = line.partition("//")
+        if re.match(r"\s*(?:\}\s*)?(?:if|else|for|while|do)\b", code):
+            continue  # what follows such a head is a comment
+        if following > number and re.match(r"\s*[-+*/%&|?:.,)]", lines[following - 1]):
+            continue  # there the formula goes on
         if slashes and re.search(r"[\w)\]]\s*$", code) and re.match(r"\s*[\w(][^;]*;[;\s]*$", rest) and "=" in code:
             unread = f"in line {number} is not read."
             if known:
                 return f"What follows // {unread}"
-            return f"// begins a comment in C++: what follows it {unread} Whole numbers are divided by /."
+            return f"// begins a comment in C++: what follows it {unread}"
     return ""
 
 
@@ -595,7 +603,7 @@ def _given_declared(message: str, source: str) -> str:
     """An element of an array of the parameters that is declared where it is to be stored: float C[index] = …"""
     text = text_slips.without_comments(source)
     for given in text_slips.results(text):
-        for match in re.finditer(rf"\bfloat\s+{given}\s*(\[[^;=]*\])\s*=", text):
+        for match in re.finditer(rf"\bfloat\s+{given}\s*(\[[^;=]*[A-Za-z_][^;=]*\])\s*=(?!\s*\{{)", text):
             line = line_of(text, match.start())
             if line in _error_lines(message) and match.start() > text.rfind("__global__"):
                 return (
@@ -610,9 +618,13 @@ def _alone(match: re.Match[str], source: str) -> str:
     so."""
     head = text_slips.last_kernel(text_slips.without_comments(source))[0]
     arrays = re.findall(r"\bfloat\s*\*\s*(?:__restrict__\s*)?(\w+)", head)
-    said = re.search(r":(\d+): error: ", match.string)
-    line = _code(source).split("\n")[int(said[1]) - 1] if said else ""
-    alone = [name for name in arrays if re.search(rf"(?<![\w.&]){name}\b(?!\s*[\[,)])", line)]
+    pointed = _pointed_at(match.string)
+    if pointed is None:
+        return ""
+    at = re.match(r"\w+\b(?!\s*[\[,)])", pointed[1][pointed[2] :]) or re.search(
+        r"\w+(?=\s*$)", pointed[1][: pointed[2]]
+    )
+    alone = [name for name in arrays if at is not None and at[0] == name]
     if not alone:
         return ""
     numbers = re.findall(r"\b(?:float|int)\s+(\w+)\s*[,)]", head)
@@ -641,13 +653,9 @@ def _in_round_brackets(_: re.Match[str], source: str) -> str:
     return ""
 
 
-def _outside_of_loops(match: re.Match[str], _: str) -> str:
-    return f"{match[1]} belongs to a loop. A thread that has nothing more to do ends by return;"
-
-
-def _of_source(pattern: str, sentence: str) -> Callable[[re.Match[str], str], str]:
-    """The sentence for sources that have a pattern."""
-    return lambda _, source: sentence if re.search(pattern, source) else ""
+def _of_line(pattern: str, sentence: str) -> Callable[[re.Match[str], str], str]:
+    """The sentence for an error whose line has a pattern."""
+    return lambda match, _: sentence if re.search(pattern, match.string) else ""
 
 
 def _atomic(match: re.Match[str], _: str) -> str:
@@ -656,13 +664,13 @@ def _atomic(match: re.Match[str], _: str) -> str:
     if "[" not in first and first.count("*") != 1:
         has = "a value" if "*" not in first else "the address of a pointer"
         return (
-            f"{match[1]} takes the address of what is changed, and then the value: the first argument is {has}. A "
-            "parameter float *total is an address itself; that of one element of it is &total[i]."
+            f"{match[1]} takes first the address of what is changed, and here the first argument is {has}. A parameter "
+            "float *total is an address itself; that of one element of it is &total[i]."
         )
     if "*" in second:
         return (
-            f"{match[1]} takes an address and a value, and the second argument is an address, too: one "
-            "element of an array has an index."
+            f"{match[1]} takes one address, that of what is changed, and here the second argument is an address, too: "
+            "one element of an array has an index."
         )
     return ""
 
@@ -671,7 +679,7 @@ def _already_declared(match: re.Match[str], source: str) -> str:
     """That a result, an array of the kernel's parameters, is declared once more."""
     text, name = text_slips.without_comments(source), match[2]
     begin = text.rfind("__global__")
-    if name not in text_slips.results(text) or int(match[1]) < line_of(text, max(begin, 0)):
+    if name not in text_slips.results(text) or int(match[1]) <= line_of(text, text.find("{", max(begin, 0))):
         return ""
     return (
         f"{name} is an array that the kernel is given, and is declared by that. To store into it, leave the type "
@@ -687,10 +695,10 @@ def _order_of_fragments(match: re.Match[str], _: str) -> str:
     return "mma_sync takes the sums, the fragment of A, the fragment of B and the sums again, in this order."
 
 
-_FLOAT4_BY_VALUE = _of_source(
+_FLOAT4_BY_VALUE = _of_line(
     r"reinterpret_cast\s*<\s*(?:const\s+)?float4\s*>",
-    "Four neighbouring floats are read through a pointer: take the address of the first, cast it, and follow it, "
-    "*reinterpret_cast<const float4 *>(&B[i]).",
+    "Four neighbouring floats are a float4 through a pointer: take the address of the first, cast it, and follow it. "
+    "Reading, that is *reinterpret_cast<const float4 *>(&B[i]).",
 )
 
 
@@ -704,6 +712,9 @@ def _pointer_without_star(match: re.Match[str], source: str) -> str:
     if len(declared) != 1:
         return ""
     name, first = declared[0]
+    pointed = _pointed_at(match.string)
+    if pointed is not None and not pointed[1][pointed[2] :].startswith(first.strip()):
+        return ""
     return (
         f"`{first.strip()}` is an address, and line {match[1]} declares {name} as a float. A pointer is declared with "
         f"a star: {match[2] or ''}float *{name} = {first.strip()};"
@@ -746,7 +757,7 @@ def _extern_alone(match: re.Match[str], source: str) -> str:
     if declared is None:
         return ""
     kind, name = declared.groups()
-    return f"Line {match[1]} lacks __shared__: what the launch gives is extern __shared__ {kind} {name}[];"
+    return f"What the launch gives is shared memory, and is declared so: extern __shared__ {kind} {name}[];"
 
 
 # What the compiler says, and the sentence for a source about which it says that; "" where it does not follow.
@@ -764,14 +775,13 @@ _COMPILER: tuple[tuple[str, Callable[[re.Match[str], str], str]], ...] = (
     (r':(\d+): error: "(\w+)" has already been declared', _already_declared),
     (r'must have arithmetic|cannot be assigned to an entity of type "(?:const )?float \*"', _alone),
     (r"must have \(pointer-to-\) ?function type", _in_round_brackets),
-    (r"a (continue|break) statement may only be used within", _outside_of_loops),
     (r'invalid type conversion|cast to type "float4" is not allowed', _FLOAT4_BY_VALUE),
     (r"no suitable (?:constructor|conversion)[^\n]*float4", _FLOAT4_BY_VALUE),
     (r'function "(atomic\w+)" matches[^\n]*\n\s*argument types are: \((.*)\)', _atomic),
     (r'"nvcuda::wmma::mma_sync" matches[^\n]*\n\s*argument types are: (.*)', _order_of_fragments),
-    (r'no operator "(?:\+=|\+|\*|-)" matches[^\n]*\n\s*operand types are: [^\n]*\bfloat4\b', _of_source(
-        "float4",
+    (r'no operator "(?:\+=|\+|\*|-)" matches[^\n]*\n\s*operand types are: [^*\n-][^\n]*\bfloat4\b|'
+     r'no operator "(?:\+=|\+|\*|-)" matches[^\n]*\n\s*operand types are: (?:const )?float4\b', lambda *_:
         "A float4 is four floats, and C++ neither adds nor multiplies them at once: name its parts, v.x, v.y, v.z and "
         "v.w.",
-    )),
+    ),
 )  # fmt: skip

@@ -231,7 +231,8 @@ def _others(shown: Finding, findings: Sequence[Finding]) -> str:
     if not others:
         return ""
     arrays = sorted({other.array for other in others} - {shown.array, ""})
-    if arrays and all(other.kind == shown.kind for other in others):
+    sides = _SIDE.findall(shown.message)  # in their order: who reads first, and who writes
+    if arrays and all(other.kind == shown.kind and _SIDE.findall(other.message) == sides for other in others):
         return f"\n(The same happens to {' and '.join(arrays)}.)"
     return f"\n({theme.plural(len(others), 'more finding')}.)"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import io
 import math
 import numbers
@@ -136,9 +137,12 @@ def _changes(function: Callable[..., Any], case: Case) -> bool:
 
 
 def computes(function: Callable[..., Any]) -> bool:
-    """Whether a function sets a variable of its own, or looks something up."""
+    """Whether a function sets a variable of its own, looks something up, or combines its arguments."""
     code = getattr(function, "__code__", None)
-    return code is not None and (code.co_nlocals > len(signature(function).parameters) or bool(code.co_names))
+    if code is None:
+        return False
+    combines = any(step.opname.startswith(("BINARY", "COMPARE", "UNARY")) for step in dis.get_instructions(code))
+    return combines or code.co_nlocals > len(signature(function).parameters) or bool(code.co_names)
 
 
 class _Values(dict[Any, Any]):
@@ -163,7 +167,7 @@ def _rounded(answers: Sequence[Any], cases: Sequence[Case]) -> tuple[str, ...]:
     """That all answers are right up to so many digits; () if they are not."""
     for digits in range(5):
         if all(_same(answer, round(case.expected, digits)) for answer, case in zip(answers, cases, strict=True)):
-            figures = f"{digits} digit{'' if digits == 1 else 's'}" if digits else "whole numbers"
+            figures = f"{digits} digit{'' if digits == 1 else 's'} behind the point" if digits else "whole numbers"
             return (f"Your answers are the right ones rounded to {figures}. Return the number as it is.",)
     return ()
 

@@ -160,14 +160,14 @@ def neighbours_read(at_most: int) -> Goal:
 
 
 def conflicts(op: str | None = None, at_most: int = 0) -> Goal:
-    """Wavefronts of shared memory beyond the fewest that one without shared addresses needs, line by line: what lanes
-    gain in one line by reading the same addresses makes up for no conflict in another."""
+    """Wavefronts of shared memory beyond the fewest that one without shared addresses needs, for each instruction: what
+    lanes gain in one by reading the same addresses makes up for no conflict in another."""
     what = {"ld": " of loads", "ldsm": " of ldmatrix", "st": " of stores", None: ""}[op]
     return Goal(
         f"wavefronts{what} lost to bank conflicts",
         lambda j: sum(
-            max(0, line.total("wavefronts", "shared", op) - line.total("ideal_wavefronts", "shared", op))
-            for line in j.recording.by_line()
+            max(0, access.total("wavefronts", "shared", op) - access.total("ideal_wavefronts", "shared", op))
+            for access in j.recording.by_instruction()
         ),
         at_most,
         explain=lambda j: _most_conflicts(j, op),
@@ -308,14 +308,14 @@ def loads_behind_count(loaded: int, counted: int, name: str) -> Goal:
         ]
         loads = (at for at, op, array in global_loads if op == "ld" and array == names[loaded])
         weak = (at for at in loads if not launch.program.instructions[at].strong)
-        before = {at: [count for count in counts if count < at] for at in weak}
-        return sum(bool(some) and not any(max(some) < e < at for e in emptied) for at, some in before.items())
+        before = {at: [count for count in counts if count < at] for at in weak}  # the first: others set it back
+        return sum(bool(some) and not any(min(some) < e < at for e in emptied) for at, some in before.items())
 
     return Goal(
         f"of the loads of {name} may find in L1 what was there before the count", measure, 0,
-        explain=lambda _: "Right here, and on a GPU by luck: no fence lies between the count and the loads behind it, "
-        f"so the last block may read of {name} what its SM loaded earlier. __threadfence() belongs behind the count, "
-        "too.",
+        explain=lambda _: "Right here, but a GPU does not promise it: no __threadfence() lies between the count and "
+        f"the loads behind it, so the last block may read of {name} what its SM loaded earlier. One belongs behind the "
+        "count, too.",
     )  # fmt: skip
 
 
@@ -367,7 +367,7 @@ def rows_and_columns_of_a_warp(tile: tuple[int, int], at_most: int) -> Goal:
     """
 
     def measure(j: Judged) -> float:
-        return sum(map(len, _rows_and_columns(j, tile, lanes=WARP)))
+        return sum(map(len, _rows_and_columns(j, tile)))
 
     return Goal("rows and columns of C for warp 0", measure, at_most)
 
@@ -380,23 +380,23 @@ def strip_of_a_thread(tile: tuple[int, int], at_least: int) -> Goal:
 
     def measure(j: Judged) -> float:
         below: dict[tuple[int, int], int] = {}  # (row, column) -> elements of its column down to this row
-        for element in sorted(_elements(j, tile, lanes=1)):
+        for element in sorted(_elements(j, tile, slice(1))):
             below[element] = 1 + below.get((element[0] - 1, element[1]), 0)
         return max(below.values(), default=0)
 
     return Goal("elements of thread (0, 0) lie one below the other", measure, at_least, at_least=True)
 
 
-def neighbours_of_a_warp(at_least: int) -> Goal:
-    """Lanes of warp 0 of block (0, 0, 0) that store beside the lane before them, in the same row."""
+def neighbours_of_a_warp(tile: tuple[int, int], at_least: int) -> Goal:
+    """Lanes of warp 0 of block (0, 0, 0) that store beside the lane before them, in the same row.
+
+    tile: rows and columns of C that a block computes.
+    """
 
     def measure(j: Judged) -> float:
-        stored: dict[int, set[int]] = {lane: set() for lane in range(WARP)}
-        for _, trace in _writes_of(j.recording, 1):
-            for lane in range(WARP) if trace.active is None else np.flatnonzero(trace.active[:WARP]).tolist():
-                stored[lane].add(int(trace.addresses[lane] - trace.base) // FLOAT_BYTES)
-        beside = {lane: {element + step for element in stored[lane] for step in (-1, 1)} for lane in stored}
-        return sum(bool(beside[lane - 1] & stored[lane]) for lane in range(1, WARP))
+        stored = [_elements(j, tile, slice(lane, lane + 1)) for lane in range(WARP)]
+        beside = [{(row, column + step) for row, column in elements for step in (-1, 1)} for elements in stored]
+        return sum(bool(before & elements) for before, elements in zip(beside, stored[1:], strict=False))
 
     return Goal("pairs of neighbouring threads in warp 0 have neighbouring columns", measure, at_least, at_least=True)
 
@@ -536,31 +536,34 @@ def _writes_of(recording: Recording, blocks: int) -> Iterator[tuple[RecordedLaun
             yield launch, trace
 
 
-def _rows_and_columns(j: Judged, tile: tuple[int, int], lanes: int) -> tuple[set[int], set[int]]:
-    """Rows, and columns, of C that the first threads of block (0, 0, 0) store to. tile: of a block."""
-    elements = _elements(j, tile, lanes)
+def _rows_and_columns(j: Judged, tile: tuple[int, int]) -> tuple[set[int], set[int]]:
+    """Rows, and columns, of C that warp 0 of block (0, 0, 0) stores to. tile: of a block."""
+    elements = _elements(j, tile, slice(WARP))
     return {row for row, _ in elements}, {column for _, column in elements}
 
 
-def _elements(j: Judged, tile: tuple[int, int], lanes: int) -> set[tuple[int, int]]:
-    """Rows and columns of the elements of C that the first threads of block (0, 0, 0) store to. tile: of a block."""
+def _elements(j: Judged, tile: tuple[int, int], threads: slice) -> set[tuple[int, int]]:
+    """Rows and columns of the elements of C that these threads of block (0, 0, 0) store to. tile: of a block."""
     elements: set[tuple[int, int]] = set()
     for launch, trace in _writes_of(j.recording, 1):
-        rows, columns = _written(trace, launch, (1, 1), tile, lanes)
+        rows, columns = _written(trace, launch, (1, 1), tile, threads)
         elements.update(zip(rows.tolist(), columns.tolist(), strict=True))
     return elements
 
 
 def _written(
-    trace: Trace, launch: RecordedLaunch, unit: tuple[int, int], tile: tuple[int, int] | None = None, lanes: int = -1
+    trace: Trace,
+    launch: RecordedLaunch,
+    unit: tuple[int, int],
+    tile: tuple[int, int] | None = None,
+    threads: slice = slice(None),
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and columns, in units of so many elements, of what the first threads of a block store in a row-major C.
+    """Rows and columns, in units of so many elements, of what these threads of a block store in a row-major C.
 
     tile: of a block; None: the unit. C is as wide as the grid's tiles.
     """
-    first = slice(None if lanes < 0 else lanes)
-    active = None if trace.active is None else trace.active[first]
-    elements = trial.elements(replace(trace, addresses=trace.addresses[first], active=active))
+    active = None if trace.active is None else trace.active[threads]
+    elements = trial.elements(replace(trace, addresses=trace.addresses[threads], active=active))
     width = launch.facts.grid[0] * (tile or unit)[1]
     return elements // width // unit[0], elements % width // unit[1]
 

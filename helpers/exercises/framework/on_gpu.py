@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from helpers import gpu
-from helpers.exercises.framework import judge, trial
+from helpers.exercises.framework import trial
 from helpers.exercises.framework.problems import Problem, Setup
+from helpers.pictures import theme
 from helpers.run import function as compiled
 
 
@@ -37,8 +38,9 @@ def run(source: str, problem: Problem) -> OnDevice:
             if wrong:
                 return OnDevice(
                     False,
-                    f"The simulator found nothing wrong, but on the {name} {wrong} elements of {problem.output} are "
-                    f"wrong for {case.label(problem.scalars)}. {judge.NOT_YOURS}",
+                    f"The simulator found nothing wrong, but on the {name} {theme.plural(wrong, 'element')} of "
+                    f"{problem.output} {'is' if wrong == 1 else 'are'} "
+                    f"wrong for {case.label(problem.scalars)}. Please report it, with the kernel.",
                 )
     except Exception as error:  # CuPy's error types are known only where CuPy is
         return OnDevice(False, f"The simulator found nothing wrong, but the {name} refuses the kernel: {error}")

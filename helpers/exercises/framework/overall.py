@@ -40,14 +40,10 @@ def factor_or_constant(facts: Facts) -> str:
         return ""
     due = np.concatenate([outcome.expected.reshape(-1) for outcome in outcomes]).astype(float)
     left = np.concatenate([outcome.output.reshape(-1) for outcome in outcomes]).astype(float)  # type: ignore[union-attr]
-    kept = np.isnan(due)  # what keeps its old value
-    due, left = due[~kept], left[~kept]
-    if len(due) < FEWEST or not np.isfinite(left).all():
+    if np.isnan(due).any() or len(due) < FEWEST or not np.isfinite(left).all():  # NaN: what keeps its old value
         return ""
     name = facts.problem.output
     more = np.unique(left - due)
-    if not more.any():  # then what should keep its old value is wrong
-        return ""
     if len(more) == 1:
         return f"Every element of {name} is {abs(more[0]):g} {'more' if more[0] > 0 else 'less'} than it should be."
     some = due != 0

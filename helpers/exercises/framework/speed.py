@@ -110,7 +110,7 @@ def _beside(ms: float, name: str, before: str) -> str:
     own_ms = _of_solution(name)
     if own_ms is not None and ms > MUCH_SLOWER * own_ms:
         return f"{sentence} The course's own {name} is predicted to take {_time(own_ms)}."
-    if own is None or (ms < earlier.median_ms) == (own.median_ms < earlier.median_ms):
+    if own is None or predicted is None or (ms < predicted) == (own.median_ms < earlier.median_ms):
         return sentence
     if own_ms is None or not 1 / LIKE < ms / own_ms < LIKE:
         return sentence  # another kernel than the course's: of this one nothing is recorded

@@ -24,6 +24,7 @@ from helpers.run import call, checked, recorded, simulated, unoptimised
 
 if TYPE_CHECKING:
     from gpusim import Kernel, Recording, Report
+    from gpusim.counters.recorded import RecordedLaunch
     from gpusim.counters.trace import Trace
 
 # The longest solution needs a quarter of this, and a loop without end is stopped within a second.
@@ -241,14 +242,22 @@ class Writer:
 
 
 def writer(kernel: Kernel, problem: Problem, case: Case, element: int) -> Writer | None:
-    """Who stored the element with this linear index of the output last; None if no thread did."""
-    try:
-        recording = record(kernel, problem.prepare(case))
-    except SimulatorError:
-        return None
-    launch = recording.launches[-1]
-    position, byte = problem.prepare(case).place_of(element)
-    name = kernel.compiled.parameters[position].name
+    """Who stored the element with this linear index of the output last, in any launch of a case; None if no thread
+    did."""
+    setup = problem.prepare(case)
+    position, byte = setup.place_of(element)
+    last = None
+    for _ in range(case.launches):
+        try:
+            launch = record(kernel, setup).launches[-1]
+        except SimulatorError:
+            break
+        last = _last_writer(launch, kernel.compiled.parameters[position].name, byte) or last
+    return last
+
+
+def _last_writer(launch: RecordedLaunch, name: str, byte: int) -> Writer | None:
+    """Who stored to a byte of an array last in one launch."""
     last = None
     for trace in sorted(launch.traces, key=lambda trace: trace.step):
         if trace.space != "global" or trace.op == "ld" or trace.array != name:

@@ -205,7 +205,7 @@ FLAT_BLOCK = KernelExercise(
     difficulty=3,
     problem=Gemm("sgemm_flat", (128,), (8, 16), Tiles(BM=8, BN=16)),
     picture=ThreadMapOf("C", Case({"M": 24, "N": 16, "K": 32}), "your kernel", thread=37),
-    goals=(goals.neighbours_of_a_warp(30),),
+    goals=(goals.neighbours_of_a_warp((8, 16), 30),),
     judged=Case({"M": 16, "N": 32, "K": 8}),
     wrong=(
         Wrong("starter", SIXTEEN_ROWS),
