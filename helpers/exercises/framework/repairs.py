@@ -271,15 +271,28 @@ def _one_line_more(lines: list[str], solution: list[str], foreign: list[int]) ->
             if any(not re.fullmatch(r"[\d.]+f?|\{\}", _sets(lines[at - 1])[1]) for at in same):
                 continue
             places = [n for n, other in enumerate(mine) if other == following]
-            for at in sorted(places, key=lambda n: above != next(filter(None, mine[:n][::-1]), "")):
+            for at in sorted(places, key=lambda n: above != _above(mine, n)):
+                if above != _above(mine, at) and _is_head(_above(mine, at)):
+                    continue  # it would be the body in place of what is
                 yield f"With `{text}` in front of line {at + 1} {PROVEN}", [*lines[:at], line, *lines[at:]]
 
 
+def _above(codes: list[str], at: int) -> str:
+    """The last of the first lines that has code."""
+    return next(filter(None, codes[:at][::-1]), "")
+
+
+def _is_head(line: str) -> bool:
+    """Whether the body of a line's head is the statement in the next line."""
+    return line.endswith((")", "else"))
+
+
 def _one_line_less(lines: list[str], foreign: list[int]) -> Iterator[tuple[str, list[str]]]:
-    """A line that the solution does not have, left out."""
+    """A line that the solution does not have, left out. After a head without a brace it stays: what follows would be
+    the body."""
     for number in foreign:
         text = lines[number - 1].split("//")[0].strip()
-        if text.endswith(";"):
+        if text.endswith(";") and not _is_head(_above(list(map(code, lines)), number - 1)):
             yield f"Without line {number}, `{text}`, {PROVEN}", [*lines[: number - 1], "", *lines[number:]]
 
 
