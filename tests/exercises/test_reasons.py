@@ -78,7 +78,7 @@ def test_a_kernel_that_does_not_run_to_its_end_cannot_be_asked():
     [
         ("if (beta = 0) x = 1;", "= assigns: the condition sets"),
         ("__syncthreads;", "Without () there is no barrier"),
-        ("for (int i = 0; i < f(3); ++i);", "its whole body"),
+        ("for (int i = 0; i < n; ++i);", "its whole body"),
         ("if (row < M && col < N);", "is all that depends"),
         ("sum =+ a;", "=+ assigns"),
         ("if (0 <= row < M) x = 1;", "compares in turns"),
@@ -109,7 +109,10 @@ def test_a_slip_in_the_text_is_named_with_its_line(line, reason):
      "float f(float *at) { return *at = 0; } void g() { f(&x); }",
      "{ const int x = f(); { int x = 0; x += 1; s[x] = 1; } y[x] = 1; }",
      "{ int n = 0; { int n = k; n += 1; s[n] = 1; } ++n; y[n] = 1; }",
-     "extern __shared__ float s[]; } __global__ void g() { extern __shared__ float r[];"],
+     "extern __shared__ float s[]; } __global__ void g() { extern __shared__ float r[];",
+     "extern __shared__ float s[]; extern __shared__ float4 wide[];", "float *tiles[2];", "float *__restrict__ at;",
+     "if (int n = M; n == 0) return;", "s[0] = atomicLarger(&s[0], x);",
+     "#define ADD x += 1.0f\nfloat x = 0.0f; { float x = f(); y = x; } ADD; z = x;"],
 )  # fmt: skip
 def test_what_only_looks_like_a_slip_is_left_alone(line):
     assert text_slips.found_in(line) is None and text_slips.explanation(f"int a;\n{line}") == ""

@@ -44,6 +44,21 @@ def test_of_two_changed_lines_the_wrong_one_is_named():
     assert "in lines 4 and 6" in explained(wrong, SOLUTION, passes)
 
 
+def test_a_body_is_not_left_out_for_the_next_statement():
+    wrong = SOLUTION.replace("sum +=", "if (row < 64)\n    sum = 1.0f;\nsum +=")
+    passes = lambda text: "sum = 1.0f" not in text  # noqa: E731
+    assert explained(wrong, SOLUTION, passes) == ""
+    braced = wrong.replace("64)\n    sum = 1.0f;", "64) {\n    sum = 1.0f;\n}")
+    assert explained(braced, SOLUTION, passes) == "Without line 7, `sum = 1.0f;`, the kernel is right."
+
+
+def test_a_size_is_not_chosen_where_others_are_the_same_number():
+    solution = "#define BM 32\n#define BN 32\nconst int a = y * BM + z * BN + k * K;\n"
+    wrong = "#define BM 32\n#define BN 32\nint first_row_of_my_block = threadIdx.y * N;\n"
+    assert explained(wrong, solution, lambda text: "* BM;" in text or "* BN;" in text) == ""
+    assert "* BM;`" in explained(wrong, solution.replace("BN 32", "BN 64"), lambda text: "* BM;" in text)
+
+
 def test_names_of_ones_own_are_no_obstacle():
     wrong = SOLUTION.replace("row", "mine").replace("threadIdx.y", "threadIdx.x")
     sentence = said(wrong, "mine = blockIdx.y * T + threadIdx.y;")

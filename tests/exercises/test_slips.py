@@ -46,9 +46,8 @@ def claims(results: list[Outcome], problem: Gemm = PROBLEM) -> tuple[str, ...]:
 
 
 def said(*names: str, results: Sequence[Outcome] = ()) -> tuple[str, ...]:
-    sentence = judge.as_slip(*map(slips.sentence, names))
-    stopped = any(outcome.error for outcome in results)
-    return (f"In the launches that run to their end e{sentence[1:]}" if stopped else sentence,)
+    what = judge.SAME_WHERE_ENDED if any(outcome.error for outcome in results) else judge.SAME
+    return (judge.as_slip(*map(slips.sentence, names), what=what),)
 
 
 @pytest.mark.parametrize("name", slips.ALL)

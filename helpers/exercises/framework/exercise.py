@@ -156,7 +156,7 @@ class KernelExercise(Exercise):
             return problem
         text = self.starter if source is None else source
         untouched = text.strip() == self.starter.strip()
-        slip = text_slips.found_in(text, self._computes)
+        slip = text_slips.found_in(self._launched(text), self._computes)
         if slip is not None:
             progress.note(self.name, solved=False)
             return Verdict(False, slip, alone=True)
@@ -168,9 +168,7 @@ class KernelExercise(Exercise):
                 progress.note(self.name, solved=False)
             said = feedback.verdict(examination, self.problem, self.goals, because, starter=untouched)
             return replace(said, alone=not untouched and not self._draws(examination))
-        facts = [Facts(text, examination, outcome, self.problem, self.solved) for outcome in examination.outcomes]
-        apart = next(filter(None, map(convergence.explained, facts)), "") or reasons.reads_where_beta_is_0(facts[0])
-        if apart:
+        if apart := self._right_by_luck(examination, text):
             progress.note(self.name, solved=False)
             return Verdict(False, f"{self.problem.output} is right here.\nWhy that is not enough: {apart}", alone=True)
         device = on_gpu.run(text, self.problem)
@@ -191,6 +189,15 @@ class KernelExercise(Exercise):
         fast = "" if unpredicted else speed.line(examination.kernel, text, self.problem, self.name, self.before)
         more = f"{fast}{device.sentence}{self._remarks(*both)}"
         return feedback.verdict(examination, self.problem, self.goals, (), starter=False, more=more)
+
+    def _launched(self, source: str) -> str:
+        """A source without comments, and without functions and lines that are no part of the launch."""
+        return integers.launched(text_slips.without_comments(source), self.problem.entry.partition("<")[0])
+
+    def _right_by_luck(self, examination: Examination, source: str) -> str:
+        """Why a kernel whose numbers are right is refused; "" if it is not."""
+        facts = [Facts(source, examination, outcome, self.problem, self.solved) for outcome in examination.outcomes]
+        return next(filter(None, map(convergence.explained, facts)), "") or reasons.reads_where_beta_is_0(facts[0])
 
     def _draws(self, examination: Examination) -> bool:
         """Whether the picture shows what is wrong: it is made from a launch of its own, in which another case's failure
@@ -251,9 +258,12 @@ class KernelExercise(Exercise):
                 return self._stored_by_many(examination)
             known = self._known(examination, source) or examination.explained or self._loads_more(examination)
             return known or self._repaired(examination, source)
-        in_text = text_slips.explanation(source)
-        by_text = (in_text,) if in_text else reasons.of(source, examination, self.problem, self.solved, reasons.BY_TEXT)
-        if by_text:
+        if in_text := text_slips.explanation(self._launched(source), self._computes):
+            # A line that is found elsewhere by trying is the cause, and not the slip that only stands in the text.
+            repaired = self._repaired(examination, source)
+            elsewhere = repaired and not repairs.lines_named(repaired[0]) & repairs.lines_named(in_text)
+            return repaired if elsewhere else (in_text,)
+        if by_text := reasons.of(source, examination, self.problem, self.solved, reasons.BY_TEXT):
             return by_text
         asked = (source, examination, self.problem, self.solved)
         numbers = judge.has_wrong_numbers(examination.outcomes)
@@ -276,7 +286,7 @@ class KernelExercise(Exercise):
             if most > MANY_STORES * due:
                 return (
                     f"With {case.label(self.problem.scalars)}, an element of {self.problem.output} is stored {most} "
-                    f"times, where {theme.plural(due, 'time')} would do.",
+                    f"times, and by the course's solution {theme.plural(due, 'time')} at most.",
                 )
         return ()
 
@@ -313,8 +323,8 @@ class KernelExercise(Exercise):
                 heads = [at for at, begin, last, _ in integers.loops(text) if begin <= end <= last]
                 inside = f" It stands in the loops of lines {theme.runs(heads)}." if len(heads) > 1 else ""
                 return (
-                    f"Line {line} loads {theme.thousands(floats)} floats of {name}, and {theme.thousands(needed)} "
-                    f"would do.{inside}",
+                    f"Line {line} loads {theme.thousands(floats)} floats of {name}, and the course's solution "
+                    f"{theme.thousands(needed)} in all.{inside}",
                 )
         return ()
 
@@ -328,7 +338,13 @@ class KernelExercise(Exercise):
         failed = examination.first_failure
         cases = sorted(self.problem.cases, key=lambda case: failed is None or case != failed.case)
         goals = [goal for goal in self.goals if failed is None or not goal.predicted]
-        return trial.is_right(source, self.problem, cases) and judge.reaches(source, self.problem, goals, self.judged)
+        if not trial.is_right(source, self.problem, cases) or not judge.reaches(
+            source, self.problem, goals, self.judged
+        ):
+            return False
+        if text_slips.found_in(self._launched(source), self._computes) is not None:
+            return False
+        return not self._right_by_luck(judge.examine(source, self.problem), source)
 
     def wrong_source(self, known: Wrong) -> str:
         """The complete text of a known wrong solution. ValueError if what it changes is not in the solution."""
@@ -346,11 +362,12 @@ class KernelExercise(Exercise):
         lacks do not make the source right, a change elsewhere that does is the better answer."""
         passes = partial(self._is_right_with, examination)
         stopped = any(outcome.error is not None for outcome in examination.outcomes)
+        what = judge.SAME_STOP if stopped else judge.SAME
         for known in self._doing_the_same(examination, source):
             lines = self._changed_by(self.wrong_source(known), source)
             elsewhere = not repairs.explained(source, self.solved, passes, lines)
             repaired = self._repaired(examination, source) if elsewhere else ()
-            return repaired or (judge.as_slip(known.because, stopped=stopped),)
+            return repaired or (judge.as_slip(known.because, what=what),)
         return ()
 
     def _has_the_names(self, known: Wrong, source: str) -> bool:
@@ -427,7 +444,7 @@ def _scattered(own: Judged, course: Judged) -> str:
         if in_all > due_in_all and sectors > MANY_SECTORS * due > 0:  # a wide load takes more, and fewer take less
             return (
                 f"Right, but a load request to {mine.name} fetches {sectors:.1f} sectors on average, and one of the "
-                f"course's solution {due:.1f}; in all the loads fetch more, too."
+                f"course's solution {due:.1f}; all its loads together fetch more sectors of that array, too."
             )
     return ""
 
@@ -446,8 +463,8 @@ def _in_conflict(own: Judged, course: Judged) -> str:
     if in_all[0] <= in_all[1] or not mine > MANY_WAVEFRONTS * due > 0:
         return ""  # fewer requests, of which the slow ones are left
     return (
-        f"Right, but a request to shared memory takes {mine:.1f} clock cycles on average, and one of the course's "
-        f"solution {due:.1f}; in all they take more, too."
+        f"Right, but a request to shared memory is served in {mine:.1f} turns (wavefronts) on average, and one of the "
+        f"course's solution in {due:.1f}; all requests together take more, too."
     )
 
 
@@ -458,8 +475,8 @@ def _more_shared(own: Judged, course: Judged) -> str:
     served, served_there = (judged.recording.total("wavefronts", "shared") for judged in (own, course))
     if mine <= due or served < served_there:
         return ""
-    mine_alone = own.kernel.shared_size_bytes - course.kernel.shared_size_bytes
-    beside = f", {theme.thousands(mine_alone)} of its own beside the room of the launch" if own.shared_bytes else ""
+    declared = theme.thousands(own.kernel.shared_size_bytes)
+    beside = f", of which the kernel itself declares {declared}," if own.shared_bytes else ""
     return (
         f"A block takes {theme.thousands(mine)} bytes of shared memory{beside}, and one of the course's solution "
         f"{theme.thousands(due)}."
@@ -476,11 +493,14 @@ def _in_double(own: Judged, course: Judged) -> str:
 
 
 def _stored_again(own: Judged, course: Judged) -> str:
-    """That block (0, 0, 0) stores to an element more often than the course's solution does; "" if it does not."""
+    """That block (0, 0, 0) stores to an element more often on average than the course's solution; "" if not."""
     often = [_stores_per_element(judged) for judged in (own, course)]
     if not 0 < often[1] < often[0]:  # a solution that only updates by atomics stores nothing
         return ""
-    return "Right, but a block stores its elements more often than a block of the course's solution does."
+    return (
+        "Right, but block (0, 0, 0) stores to an element more often, on average, than that block of the course's "
+        "solution does."
+    )
 
 
 def _stored_by_few(own: Judged, course: Judged) -> str:
@@ -490,7 +510,7 @@ def _stored_by_few(own: Judged, course: Judged) -> str:
     if most[1] == 0 or most[0] < MANY_STORES * most[1]:  # a solution may only update by atomics
         return ""
     return (
-        "Right, but a thread of the launch that is counted stores up to "
+        "Right, but a thread of block (0, 0, 0) of the launch that is counted stores up to "
         f"{theme.plural(most[0], 'number')}, and one of the course's solution at most {most[1]}."
     )
 
@@ -524,8 +544,8 @@ def _more_barriers(own: Judged, course: Judged) -> str:
         return ""
     mine, due = (judged.barriers / np.prod(judged.recording.launches[-1].facts.grid) for judged in (own, course))
     return (
-        "Right, but a block of the launch that is counted passes more barriers than one of the course's solution, "
-        f"{theme.number(mine)} to {theme.number(due)}."
+        "Right, but a block of the launch that is counted passes more barriers on average than one of the course's "
+        f"solution, {theme.number(mine)} to {theme.number(due)}."
     )
 
 

@@ -225,14 +225,18 @@ def has_wrong_numbers(outcomes: Sequence[Outcome]) -> bool:
     )
 
 
-def as_slip(*because: str, stopped: bool = False) -> str:
+SAME = "Exactly the same happens with"
+SAME_STOP = "A launch stops in the same way with"  # where it stops was compared, and not what it had stored
+SAME_WHERE_ENDED = "In the launches that run to their end exactly the same happens with"
+
+
+def as_slip(*because: str, what: str = SAME) -> str:
     """The sentence on a slip, or on two together, recognised by what they do alone: the learner's text may be another
     one.
 
-    stopped: whether a launch did not run to its end: then where it stops was compared, and not what it had stored.
+    what: was compared.
     """
     which = "this slip" if len(because) == 1 else "these two slips together"
-    what = "A launch stops in the same way with" if stopped else "Exactly the same happens with"
     return f"{what} {which}: {' '.join(f'“{sentence}”' for sentence in because)}"
 
 
@@ -255,9 +259,7 @@ def library_slips(outcomes: Sequence[Outcome], problem: Problem) -> tuple[str, .
     same = _reproducing(problem.guesses(), small_first)
     if not same and any(outcome.case.beta for outcome in ran):
         same = _reproducing((guess for guess in problem.guesses() if guess.sentences in finishes), ran)
-    if not same or len(ran) == len(outcomes):
-        return (as_slip(*same),) if same else ()
-    return (f"In the launches that run to their end e{as_slip(*same)[1:]}",)
+    return (as_slip(*same, what=SAME if len(ran) == len(outcomes) else SAME_WHERE_ENDED),) if same else ()
 
 
 def _reproducing(guesses: Iterable[Guess], outcomes: Sequence[Outcome]) -> tuple[str, ...]:

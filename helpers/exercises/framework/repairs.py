@@ -119,7 +119,7 @@ def _candidates(
     yield from _as_in_the_solution(lines, foreign, solution.splitlines() if towards is None else towards)
     if towards is not None:
         return
-    yield from _one_line_more(lines, solution.splitlines())
+    yield from _one_line_more(lines, solution.splitlines(), foreign)
     yield from _one_line_less(lines, foreign)
     axes = {axis[0] for axis in _AXIS.finditer(solution)}
     for kind in (_axes, _indices, _lengths, _comparisons, _summands):
@@ -236,8 +236,21 @@ def _exchanged(pairs: list[tuple[str, str]]) -> tuple[str, list[tuple[str, str]]
     return " and ".join(mine), [pair for pair in pairs if pair not in named]
 
 
-def _one_line_more(lines: list[str], solution: list[str]) -> Iterator[tuple[str, list[str]]]:
-    """A line of the solution that is missing, in front of each line like the one that it stands before there.
+_ASSIGNED = re.compile(r"(?:else\b)?(?:[A-Za-z_]\w*\s+)*((?:\*\s*)?\w+\s*(?:\[[^=]*\])?)\s*=(?!=)\s*(.*);")
+
+
+def _sets(line: str) -> tuple[str, str]:
+    """The variable, or the element, that a line sets, and to what; ("", "") for another line."""
+    text = line.split("//")[0].strip()
+    while head := re.match(r"(?:for|if|while)\s*\(", text):
+        text = integers.bracketed(text[head.end() :])[1].lstrip()
+    match = _ASSIGNED.match(text)
+    return (code(match[1]), match[2]) if match else ("", "")
+
+
+def _one_line_more(lines: list[str], solution: list[str], foreign: list[int]) -> Iterator[tuple[str, list[str]]]:
+    """A line of the solution that is missing, in place of one that sets the same variable, which else would be in vain,
+    or in front of each line like the one that it stands before there.
 
     First where the line above is like the one above it there, too: a `}` is before many lines.
     """
@@ -251,16 +264,35 @@ def _one_line_more(lines: list[str], solution: list[str]) -> Iterator[tuple[str,
         )
         if bare and missing[bare]:
             text = line.split("//")[0].strip()
+            name = _sets(text)[0]
+            same = [at for at in foreign if name and _sets(lines[at - 1])[0] == name]
+            for at in same:
+                yield _sentence(at, lines[at - 1], line), [*lines[: at - 1], line, *lines[at:]]
+            if any(not re.fullmatch(r"[\d.]+f?|\{\}", _sets(lines[at - 1])[1]) for at in same):
+                continue
             places = [n for n, other in enumerate(mine) if other == following]
-            for at in sorted(places, key=lambda n: above != next(filter(None, mine[:n][::-1]), "")):
+            for at in sorted(places, key=lambda n: above != _above(mine, n)):
+                if above != _above(mine, at) and _is_head(_above(mine, at)):
+                    continue  # it would be the body in place of what is
                 yield f"With `{text}` in front of line {at + 1} {PROVEN}", [*lines[:at], line, *lines[at:]]
 
 
+def _above(codes: list[str], at: int) -> str:
+    """The last of the first lines that has code."""
+    return next(filter(None, codes[:at][::-1]), "")
+
+
+def _is_head(line: str) -> bool:
+    """Whether the body of a line's head is the statement in the next line."""
+    return line.endswith((")", "else"))
+
+
 def _one_line_less(lines: list[str], foreign: list[int]) -> Iterator[tuple[str, list[str]]]:
-    """A line that the solution does not have, left out."""
+    """A line that the solution does not have, left out. After a head without a brace it stays: what follows would be
+    the body."""
     for number in foreign:
         text = lines[number - 1].split("//")[0].strip()
-        if text.endswith(";"):
+        if text.endswith(";") and not _is_head(_above(list(map(code, lines)), number - 1)):
             yield f"Without line {number}, `{text}`, {PROVEN}", [*lines[: number - 1], "", *lines[number:]]
 
 
@@ -305,8 +337,22 @@ def code(line: str) -> str:
 
 
 def _sizes(solution: str) -> tuple[str, ...]:
-    """What the lengths of rows and tiles are called: names in capitals that a product has."""
-    return tuple(dict.fromkeys(re.findall(r"\* ([A-Z][A-Z\d_]*)\b", solution)))
+    """What the lengths of rows and tiles are called: names in capitals that a product has. Of several that are the same
+    number none: which is meant no trial tells."""
+    names = dict.fromkeys(re.findall(r"\* ([A-Z][A-Z\d_]*)\b", solution))
+    numbers = integers.names_in(_without_comments(solution), {})
+    often = Counter(numbers[name] for name in names if name in numbers)
+    return tuple(name for name in names if name not in numbers or often[numbers[name]] == 1)
+
+
+def lines_named(sentence: str) -> set[int]:
+    """The lines that a sentence speaks of; of one in front of a line, or behind it, both that it would be between."""
+    lines: set[int] = set()
+    for place, named in re.findall(r"(in front of |behind )?\b[Ll]ines? ((?:\d+(?:, | and | to )?)+)", sentence):
+        numbers = [int(number) for number in re.findall(r"\d+", named)]
+        lines |= {*range(min(numbers), max(numbers) + 1)} if " to " in named else {*numbers}
+        lines |= {number + 1 if place == "behind " else number - 1 for number in numbers if place}
+    return lines
 
 
 def _axes(line: str, _: tuple[str, ...]) -> Iterator[Change]:

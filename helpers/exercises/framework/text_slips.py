@@ -32,12 +32,12 @@ _PATTERNS = (
     (re.compile(r"(?<=[;{})])\s*\w+(?:\[[^][]*\])?\s*=\+\s*\w+"),
      ": =+ assigns what follows it, with a sign; += adds."),
     (re.compile(r"(?:\*\s*(\w+)|(\w+\s*\[[^][]*\]))\s*=\s*"
-                r"atomic\w+\s*\(\s*(?:\1|&\s*\2)\s*,(?:[^();]|\([^();]*\))*\)\s*(?=;)"),
+                r"atomic(?:Add|Sub|Max|Min|And|Or|Xor)\s*\(\s*(?:\1|&\s*\2)\s*,(?:[^();]|\([^();]*\))*\)\s*(?=;)"),
      ": the function returns what was there before, and = stores that over the new number. Call it alone."),
-    (re.compile(r"(?:(?<=[;{}])|\belse\b)\s*(\w+)(?:\[[^][]*\])?\s*==[^=;?&|]*;"), COMPARED),
+    (re.compile(r"(?:(?<=[;{}])|\belse\b)\s*(\w+)(?:\[[^][]*\])?\s*==(?:[^=;?&|()]|\([^()]*\))*;"), COMPARED),
 )  # fmt: skip
 EMPTY_LOOP = "The ; behind for (…) is its whole body: the loop repeats nothing, and what follows is not in it."
-EMPTY_IF = "The ; behind if (…) is all that depends on the condition: what follows is done in any case."
+EMPTY_IF = "The ; behind if (…) is all that depends on the condition: what follows does not."
 
 
 def found_in(source: str, is_right: Callable[[str], bool] = lambda _: False) -> str | None:
@@ -53,9 +53,13 @@ def found_in(source: str, is_right: Callable[[str], bool] = lambda _: False) -> 
     return _one_too_far(text, code, is_right)
 
 
-def explanation(source: str) -> str:
-    """Of a kernel that fails: what stands in its text and cannot be meant, with its line; "" if there is nothing."""
-    text = without_strings(without_comments(source))
+def explanation(source: str, is_right: Callable[[str], bool] = lambda _: True) -> str:
+    """Of a kernel that fails: what stands in its text and cannot be meant, with its line; "" if there is nothing.
+
+    is_right: whether a changed source is right; of a float that is put into an int it is asked.
+    """
+    code = without_comments(source)
+    text = without_strings(code)
     for pattern, why in _PATTERNS:
         if match := pattern.search(_blank_heads(text) if why == COMPARED else text):
             return f"Line {_line(text, match)} has {' '.join(match[0].split()).rstrip(';')}{why}"
@@ -65,7 +69,7 @@ def explanation(source: str) -> str:
         or _declared_again(text)
         or _zero_last(text)
         or _thrown_away(text)
-        or _cut_to_int(text)
+        or _cut_to_int(text, code, is_right)
         or _same_memory(text)
     )
 
@@ -111,7 +115,7 @@ def _in_conditions(text: str) -> str:
             line = integers.line_of(text, len(text) - len(behind) + thrown_away.start(1))
             return f"Line {line} has {thrown_away[1].rstrip(';')}{COMPARED}"
         if match[1] == "for":
-            if behind.startswith(";") and _COUNTS.fullmatch(inside):
+            if behind.startswith(";") and _COUNTS.fullmatch(inside) and not re.search(r"\w\s*\(", inside):
                 return f"{has}; {EMPTY_LOOP}"
             continue
         if behind.startswith(";") and not behind[1:].lstrip().startswith("else"):
@@ -144,13 +148,13 @@ def _without_effect(text: str) -> str:
         value = part.strip()
         if not re.search(r"\S\s*[-+*/%]\s*\S", value) or _EFFECT.search(value) or _DECLARES.match(value):
             continue
-        pointer = re.fullmatch(r"(\w+)\s*\*[\s*]*\w+", value)  # float *at;
-        if pointer and not re.search(rf"\b(?:float|double|int|unsigned)\s+{pointer[1]}\b", text):
+        pointer = re.match(r"(\w+)\s*\*", value)  # float *at[2];
+        if pointer and (re.fullmatch(_KINDS, pointer[1]) or not types(text, pointer[1])):
             continue
         line = integers.line_of(text, statement.end() - 1 - len(part.lstrip()))
         has = f"Line {line} computes {' '.join(value.split())} and does nothing with it"
-        summand = re.match(r"(\w+)\s*([-+*/])", value)
-        if summand and re.search(rf"\b(?:float|double|int)\s+{summand[1]}\s*=", text[: statement.start()]):
+        summand = re.match(r"(\w+)\s*([-+])", value)
+        if summand and re.search(rf"(?<!const )\b(?:float|double|int)\s+{summand[1]}\s*=", text[: statement.start()]):
             return f"{has}: {summand[1]} stays what it was. {summand[2]}= changes it, {summand[2]} alone does not."
         return f"{has}."
     return ""
@@ -277,8 +281,11 @@ def types(text: str, name: str) -> set[str]:
     return {kind for pattern in (single, pointer, among_others) for kind in re.findall(pattern, text)}
 
 
-def _cut_to_int(text: str) -> str:
-    """A variable of type int to which floats are added, or that is set to one."""
+def _cut_to_int(text: str, code: str, is_right: Callable[[str], bool]) -> str:
+    """A variable of type int to which floats are added, or that is set to one where a float would be right.
+
+    code: the text with its strings.
+    """
     statements = _blank_heads(text)
     for declared in re.finditer(r"\bint\s+(\w+)\s*(?:=[^;,]*)?;", statements):
         name = declared[1]
@@ -291,6 +298,9 @@ def _cut_to_int(text: str) -> str:
                 continue  # a conversion that is meant, a comparison, or more than these words can tell
             words = re.findall(r"(?<![.\w])([A-Za-z_]\w*)\b(?![.\w])", outside)
             if any(_is_float(text, word, re.search(rf"\b{word}\s*\[", outside) is not None) for word in words):
+                adds = re.search(rf"\+=|(?<![.\w]){name}\b", text[added.start() : added.end()].partition(name)[2])
+                if not adds and not is_right(f"{code[: declared.start()]}float{code[declared.start() + 3 :]}"):
+                    continue
                 line = integers.line_of(text, added.start(1))
                 return (
                     f"{name} is of type int (line {_line(text, declared)}): line {line} puts a float into it, and cuts "
@@ -320,6 +330,8 @@ def _declared_again(text: str) -> str:
     outer one, which is used afterwards, is not changed by anything."""
     for outer in re.finditer(rf"\b(?<!const )(?:float|double|int)\s+(\w+)\s*(=\s*{_ZERO}\s*)?;", text):
         name = outer[1]
+        if re.search(rf"#define[^\n]*\b{name}\b", text):
+            continue
         scope = integers.bracketed(text[outer.end() :], "{}")[0]
         inner = re.search(rf"\b(?:float|double|int)\s+{name}\s*=[^;]*;", scope)
         if inner is None:
@@ -346,10 +358,10 @@ def _declared_again(text: str) -> str:
 
 def _same_memory(text: str) -> str:
     """Several arrays of the last kernel that are extern __shared__: each is the whole of what the launch gives."""
-    extern = re.compile(r"\bextern\s+__shared__\s+(?:__align__\s*\(\s*\d+\s*\)\s*)?\w+\s+(\w+)\s*\[\s*\]")
+    extern = re.compile(r"\bextern\s+__shared__\s+(?:__align__\s*\(\s*\d+\s*\)\s*)?(\w+)\s+(\w+)\s*\[\s*\]")
     arrays = list(extern.finditer(text, max(text.rfind("__global__"), 0)))
-    names = list(dict.fromkeys(array[1] for array in arrays))
-    if len(names) < 2:
+    names = list(dict.fromkeys(array[2] for array in arrays))
+    if len(names) < 2 or len({array[1] for array in arrays}) > 1:  # of two types: one memory, read in two ways
         return ""
     first, second = names[:2]
     lines = f"{_line(text, arrays[0])} and {_line(text, arrays[1])}"

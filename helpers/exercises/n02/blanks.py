@@ -75,7 +75,7 @@ BETA = Blank(
               "N, has no element, either. Ask for >=, not for >.", text=r">\s*[MN]\b"),
         Wrong("guard_with_and", "A thread is outside of C if its row is M or more, or if its column is N or more: one "
               "of the two is enough: ||, not &&.", text="&&"),
-        Wrong("guard_swapped", slips.sentence("guards_swapped")),
+        Wrong("guard_swapped", slips.GUARD_SWAPPED),
         Wrong("in_the_loop", "beta · C is added in every iteration of the loop, K times, and then multiplied by alpha: "
               "it belongs after the loop."),
         Wrong("beta_ignored", slips.sentence("beta_ignored")),

@@ -184,7 +184,7 @@ ROWS_AND_COLUMNS = KernelExercise(
     picture=ThreadMapOf("B", Case({"M": 19, "N": 37}), "your kernel", thread=5),
     wrong=(
         Wrong("starter", X_ALONG_ROWS.sentence),
-        Wrong("guard_swapped", slips.sentence("guards_swapped")),
+        Wrong("guard_swapped", slips.GUARD_SWAPPED),
         Wrong("pitch_M", "A and B are taken to have rows of M elements; they have N, so the element's place is "
               "row * N + col."),
         Wrong("one_row_too_many", "The rows are 0 to M − 1 and the columns 0 to N − 1: compare with <, not with <=."),
