@@ -598,6 +598,28 @@ def test_a_barrier_that_is_called_from_two_branches_is_in_no_loop():
     assert "apart from 16 threads" in str(caught.value) and "loop" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("array", "where"),
+    [
+        ("x", "are inside x: they begin at x[6, 4]."),
+        ("y", "are inside y: they begin at index 40 of y, which has 42 elements."),
+        ("s", "are inside s: they begin at s[40], but s has 42 elements."),
+    ],
+)
+def test_a_wide_access_that_begins_inside_its_array_is_not_said_to_be_outside(array, where):
+    source = f"""extern "C" __global__ void k(float *x, float *y) {{
+        __shared__ alignas(16) float s[42];
+        s[threadIdx.x] = 1;
+        __syncthreads();
+        ((float4 *){array})[threadIdx.x] = make_float4(1, 2, 3, 4);
+        __syncthreads();
+        y[threadIdx.x] += s[threadIdx.x];
+    }}"""
+    with pytest.raises(errors.OutOfBounds) as caught:
+        gpusim.RawModule(code=source).get_function("k")(1, 11, (np.zeros((7, 6), F32), np.zeros(42, F32)))
+    assert f"thread (10, 0, 0) of block (0, 0, 0) wrote 16 bytes, of which only 8 {where}" in str(caught.value)
+
+
 def test_static_arrays_are_not_said_to_need_room_at_the_launch():
     source = """extern "C" __global__ void k(float *x, int n) {
         __shared__ float s[8], t[8];

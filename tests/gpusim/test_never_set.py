@@ -41,6 +41,12 @@ WRONG = {
         "    float v;\n    if (t < n) v = x[t];\n    y[t] = v * 2;", "", "Give each variable its first value",
     ),
     "an accumulator of tensor cores": (FRAGMENTS.replace("FILL", ""), "sums", "wmma::fill_fragment(sums, 0.0f);"),
+    "a factor of tensor cores": (
+        FRAGMENTS.replace("    wmma::load_matrix_sync(a, halves, 16);\n", "").replace(
+            "FILL", "wmma::fill_fragment(sums, 0.0f);"
+        ),
+        "a", "wmma::load_matrix_sync(a, …);",
+    ),
     "a sum in double": (
         "    double sum;\n    for (int i = 0; i < n; ++i) sum += x[i];\n    y[t] = sum;", "sum", "double sum = 0;"
     ),

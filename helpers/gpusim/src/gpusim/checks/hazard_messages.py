@@ -381,7 +381,12 @@ class Messages:
         number, declared = never_set[word]
         quoted = "" if number in lines else f"  line {number}: {source[number - 1].strip()}\n"
         if "fragment" in declared["type"]:
-            return word, quoted, f"Fill it before it is used: wmma::fill_fragment({word}, 0.0f);"
+            by = (
+                f"fill_fragment({word}, 0.0f);"
+                if "accumulator" in declared["type"]
+                else f"load_matrix_sync({word}, …);"
+            )
+            return word, quoted, f"Give it its values before it is used: wmma::{by}"
         sizes = re.search(rf"\b{word}\s*((?:\[[^\]]*\]\s*)*)", declared["names"])[1].strip()
         if word not in grown:
             return word, quoted, "Give it a value on every path that leads to its use."

@@ -4,6 +4,7 @@ Global addresses are virtual: every array gets a base that is a multiple of 512 
 arrays lie far apart, so that an address outside an array never falls into the next one by accident.
 """
 
+import re
 import weakref
 from bisect import bisect_right
 from dataclasses import dataclass, field
@@ -323,7 +324,11 @@ class GlobalMemory:
             where, array = allocation.element(address), allocation.name
             asked = "row < M && col < N" if len(allocation.shape) == 2 else "index < N"
             advice = f"{GUARD}, for example `if ({asked})`."
-        wave.fail(OutOfBounds, f"{verb} {width} bytes outside the arrays: {where}", advice, block, thread, array=array)
+        what = f"{verb} {width} bytes outside the arrays: {where}"
+        if array and allocation.base <= address < allocation.end:
+            there, advice = allocation.end - address, ""
+            what = f"{verb} {width} bytes, of which only {there} are inside {array}: they begin at {where}"
+        wave.fail(OutOfBounds, what, advice, block, thread, array=array)
 
     def store(self, wave, addresses, mask, values) -> None:
         """Write a tuple of values to consecutive elements. Of two lanes with one address, the later lane wins."""
@@ -467,7 +472,10 @@ def out_of_bounds(wave, memory, verb: str, width: int, address: int, block: int,
     """Raise OutOfBounds for an access to shared or local memory; `verb` says what it did, `block` is the wave's row."""
     if wave.program.may_be_reserved and isinstance(memory, SharedMemory) and address % RANK_BYTES >= RESERVED_AT:
         raise in_reserved_memory(wave.program.name)
-    what = f"{verb} {width} bytes {memory.outside(wave, address)}"
+    outside, (start, stop) = memory.outside(wave, address), memory.limits(wave)
+    what = f"{verb} {width} bytes {outside}"
+    if start <= address < stop and (named := re.match(r"outside (\w+): (.*)", outside)):
+        what = f"{verb} {width} bytes, of which only {stop - address} are inside {named[1]}: they begin at {named[2]}"
     try:
         wave.fail(OutOfBounds, what, memory.advise(wave, address), block, thread)
     except OutOfBounds as error:
