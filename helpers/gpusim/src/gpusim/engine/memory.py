@@ -223,9 +223,9 @@ class GlobalMemory:
             self._check_view(wave, allocation, addresses, mask, width, verb)
         if allocation is None:
             lanes = np.broadcast_to(True if mask is None else mask, wave.shape)
-            for piece, there in self.by_allocation(wave, np.broadcast_to(addresses, wave.shape), lanes, width, verb):
-                if verb != "read":
-                    self._check_view(wave, piece, addresses, there, width, verb)
+            pieces = list(self.by_allocation(wave, np.broadcast_to(addresses, wave.shape), lanes, width, verb))
+            for piece, there in pieces if verb != "read" else ():
+                self._check_view(wave, piece, addresses, there, width, verb)
 
     def _check_view(self, wave, allocation: Allocation, addresses, mask, width: int, verb: str) -> None:
         """OutOfBounds if an active lane writes to a read-only array, or outside the views that the kernel was given, of
