@@ -45,7 +45,7 @@ def test_a_right_kernel_takes_each_k_once_and_its_own_row():
         ("++k) sum", "++k) for (int i = k == 3; i < 2; ++i) sum", "twice"),
         ("A[row * K + k]", "A[k * K + row]", "row and k traded places"),
         ("A[row * K + k]", "A[row * N + k]", "rows were N floats long"),
-        ("B[k * N + col]", "B[k % 4 * N + col]", "All products use the first tile along k of B"),
+        ("B[k * N + col]", "B[k % 4 * N + col]", "row 0 of B is in 3 products, and one is needed"),
         ("B[k * N + col]", "A[row * K + k]", "No number of B is in C"),
         ("C[row * N + col]", "C[row * N + (col ^ 8)]", "what is in C[0, 0] is the value of C[0, 8]"),
         ("C[row * N + col]", "if (col < 8) C[row * N + (col ^ 4)]", "All wrong elements that are stored hold the sum"),
@@ -661,3 +661,22 @@ def test_blocks_that_all_compute_every_row_need_no_number():
     source = source.replace("acc + (beta == 0.0f ? 0.0f : beta * C[row * N + col]);", "acc;\n    }")
     sentence = flat.check(source).sentence
     assert "does not occur" not in sentence and "C[7, 0] was not written" in sentence, sentence
+
+
+def test_a_return_from_a_lambda_leaves_no_barrier_behind():
+    barriers = exercises.get("barriers")
+    load = "        Bs[y][x] = k0 + y < K && col < N ? B[(k0 + y) * N + col] : 0.0f;"
+    assert load in barriers.solved
+    inside = "if (k0 + y >= K || col >= N) return;\n            Bs[y][x] = B[(k0 + y) * N + col];"
+    lambda_ = (
+        f"        Bs[y][x] = 0.0f;\n        auto load = [&] {{\n            {inside}\n        }};\n        load();"
+    )
+    verdict = barriers.check(barriers.solved.replace(load, lambda_))
+    assert verdict.passed, verdict.sentence
+
+
+def test_a_row_that_is_not_stored_is_no_reason_for_a_race():
+    beta = exercises.get("beta")
+    source = beta.solved.replace("row >= M ||", "row >= M - 1 ||").replace("    C[row", "    if (C[0] != 5.0f) C[row")
+    sentence = beta.check(source).sentence
+    assert "race in global memory" in sentence and "no thread stores" not in sentence, sentence

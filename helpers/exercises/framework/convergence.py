@@ -145,7 +145,7 @@ def _rest_of_loop(text: str, begin: int, word: str) -> str:
     return text[begin : min((end for end in ends if begin < end), default=begin)]
 
 
-_LAMBDA = re.compile(r"\]\s*\([^()]*\)\s*(?:->\s*\w+\s*)?$")
+_LAMBDA = re.compile(r"\]\s*(?:\([^()]*\)[^(){};]*)?$")
 
 
 def _rest_of_function(text: str, begin: int) -> str:

@@ -1194,13 +1194,13 @@ def stored_twice(facts: Facts) -> str:
         sets = [_rows_and_columns(chosen) for chosen in (tiles[0] == 0, tiles[0] > 1)]
         verb = "is" if sets[1].startswith(("row ", "column ")) else "are"
         more = f", and {sets[1]} {verb} stored several times" if sets[1] else ""
-        if not stores.any():
-            return ""
+        if not stores.any() or not is_seen and not (facts.failure.report.findings and sets[1]):
+            return ""  # it says nothing of what is seen to be wrong
         if sets[0]:
             where = f"In every tile of {name} no" if len(tiles) > 1 else f"In {name} no"
             return f"{where} thread stores {sets[0]}{more}."
     if not len(several) or not is_seen:
-        return ""  # it says nothing of what is seen to be wrong
+        return ""
     first, other = (f"{name}[{', '.join(map(str, elements[0].tolist()[-due.ndim :]))}]" for elements in (none, several))
     return f"No thread stores {first}, and {other} is stored several times."
 
