@@ -163,9 +163,7 @@ def _judge_tiles(params: Any) -> Verdict:
         f"threads per block: {100 * taken.fraction:.0f} % occupancy on an H200 (at least {100 * LEAST_OCCUPANCY:.0f} %)"
     )
     if compiled.local_bytes:
-        return Verdict(
-            False, f"{text}; {compiled.local_bytes} bytes per thread do not fit into registers and go to memory."
-        )
+        return Verdict(False, f"{text}; {compiled.local_bytes} bytes per thread are kept in memory, not in registers.")
     if loads > MOST_LOADS:
         TM, TN = kernel.params["TM"], kernel.params["TN"]
         return Verdict(False, f"{text}. A patch of {TM} × {TN} reads {TM + TN} floats for {TM * TN} FMAs.")

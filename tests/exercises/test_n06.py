@@ -28,3 +28,9 @@ def test_limit_that_leaves_few_warps_is_the_one_that_is_named():
     assert sentence.replace("\u202f", " ").endswith(
         "A block takes 41 984 of the 233 472 bytes of shared memory, so 5\u00a0blocks of 2\u00a0warps fit."
     )
+
+
+def test_sums_in_local_memory_need_not_lack_registers():
+    sentence = n06.PATCH_SIZE.check({"BM": 64, "BN": 32, "BK": 8, "TM": 16, "TN": 4}).sentence
+    assert sentence.endswith("bytes per thread are kept in memory, not in registers.")
+    assert "128 registers, 32 threads" in sentence
