@@ -261,7 +261,9 @@ def check_keep(keep: Keep) -> Verdict:
                 because = f" In fact it {'keeps' if kept else 'drops'} all {len(cases)} that were tried."
             sentence = f"{case.words}: your function {'keeps' if kept else 'drops'} it, but {case.right}"
             return Verdict(False, f"{sentence}{because}")
-    return Verdict(True, f"Right for {len(cases)} configurations, {sum(answers)} of which are worth measuring.")
+    return Verdict(
+        True, f"Right in {len(cases)} cases, in {sum(answers)} of which the configuration is worth measuring."
+    )
 
 
 def _short(params: Params) -> dict[str, int]:
