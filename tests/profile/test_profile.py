@@ -173,7 +173,7 @@ def test_requests_sharing_words_never_cost_less_than_the_best():
     assert loads.cost == loads.ideal < 4 * loads.requests  # LDS.128: four wavefronts each if no lanes shared words
 
 
-def test_words_side_by_side_across_two_sectors_are_not_said_to_lie_apart():
+def test_words_across_two_sectors_do_not_lie_apart():
     source = "__global__ void shift(const float *from, float *to) { to[threadIdx.x] = from[threadIdx.x + 4]; }"
     with gpusim.capture() as caught:
         run.call(run.simulated(source, "shift"), (1,), (8,), [np.zeros(16, np.float32), np.zeros(8, np.float32)])

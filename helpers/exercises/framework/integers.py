@@ -264,8 +264,8 @@ def _is_passed_on(source: str, head: re.Match[str], names: list[str], name: str)
         for call in re.finditer(rf"\b{function}\s*(?:<[^<>;]*>\s*)?\(", source)
         if not head.start() <= call.start() < head.end()
     ]
-    place = names.index(name)
-    return bool(calls) and all(len(call) == len(names) and call[place].strip() == name for call in calls)
+    number = names.index(name)
+    return bool(calls) and all(len(call) == len(names) and call[number].strip() == name for call in calls)
 
 
 def arrays(source: str) -> list[tuple[str, str]]:

@@ -722,8 +722,8 @@ def sent_home(facts: Facts) -> str:
 def _stored_at(facts: Facts, name: str) -> list[tuple[int, str]]:
     """(line, index) of the stores to an array of one index."""
     stored = rf"\b{name}\s*{SUBSCRIPTS}\s*[-+*/]?=(?!=)"
-    found = ((n, PART.findall(index)) for n, line in enumerate(facts.lines, 1) for index in re.findall(stored, line))
-    return [(line, index[0]) for line, index in found if len(index) == 1]
+    stores = ((n, PART.findall(index)) for n, line in enumerate(facts.lines, 1) for index in re.findall(stored, line))
+    return [(line, index[0]) for line, index in stores if len(index) == 1]
 
 
 def _indices(facts: Facts, block: int, thread: int) -> tuple[Index, Index]:

@@ -348,10 +348,10 @@ def _sizes(solution: str) -> tuple[str, ...]:
 def lines_named(sentence: str) -> set[int]:
     """The lines that a sentence speaks of; of one in front of a line, or behind it, both that it would be between."""
     lines: set[int] = set()
-    for place, named in re.findall(r"(in front of |behind )?\b[Ll]ines? ((?:\d+(?:, | and | to )?)+)", sentence):
+    for side, named in re.findall(r"(in front of |behind )?\b[Ll]ines? ((?:\d+(?:, | and | to )?)+)", sentence):
         numbers = [int(number) for number in re.findall(r"\d+", named)]
         lines |= {*range(min(numbers), max(numbers) + 1)} if " to " in named else {*numbers}
-        lines |= {number + 1 if place == "behind " else number - 1 for number in numbers if place}
+        lines |= {number + 1 if side == "behind " else number - 1 for number in numbers if side}
     return lines
 
 

@@ -407,13 +407,13 @@ class Messages:
 
     def _declaration(self, word: str) -> tuple[int, re.Match] | None:
         """(the source line, the match of DECLARED) of a variable that is declared once, without a first value."""
-        found = []
+        declarations = []
         for number, text in enumerate(self._program.source_lines, 1):
             for match in DECLARED.finditer(text) if word in text and "__shared__" not in text else ():
                 names = (re.split(r"[\[\s]", name.strip())[0] for name in match["names"].split(","))
                 if word in names and match["type"] not in NO_TYPES:
-                    found.append((number, match))
-        return found[0] if len(found) == 1 else None
+                    declarations.append((number, match))
+        return declarations[0] if len(declarations) == 1 else None
 
     # ---- global memory
     def global_unwritten(self, hazard: GlobalHazard, array: str, element: str, block: Index, thread: Index) -> str:

@@ -725,8 +725,8 @@ static int races_with(const Warp *warp, const Act *act, uint32_t other, uint32_t
     return is_unknown(warp, act, other, time);
 }
 
-/* An update after others, or a store of what is there already: of those that it does not know of the last one of its own
- * block is kept, and the last one of another. The last one of all is the writer of the word. */
+/* An update after others, or a store of what is there already: of those that it does not know of the last one of its
+ * own block is kept, and the last one of another. The last one of all is the writer of the word. */
 static void keep_others(const Warp *warp, const Act *act, GlobalLine *line, const GlobalWord *word, const Times *time,
                         Others *others) {
     const uint32_t id[] = {word->writer, others->near, others->far};

@@ -114,8 +114,8 @@ typedef struct {
 } Times;
 
 /* Accesses of a word before its last writer, and their times. Of concurrent updates by atomic operations, or stores of
- * the same value, the last one by a thread of the writer's block, and the last one by a thread of another block; the last
- * plain store, where a strong one came after it; and the last atomic operation whose result is live. */
+ * the same value, the last one by a thread of the writer's block, and the last one by a thread of another block; the
+ * last plain store, where a strong one came after it; and the last atomic operation whose result is live. */
 typedef struct {
     uint32_t near, near_written, far, far_written, plain, plainly_written, observer, observed;
 } Others;
