@@ -504,18 +504,19 @@ def test_names_that_changed_places_get_one_advice():
     assert "`row` is 16, and A has 16 rows, 0 to 15.\n" in sentence, sentence
 
 
-def test_a_gap_that_was_overwritten_is_no_difference_of_0():
-    due = np.where(np.arange(24) % 4 == 3, np.nan, np.arange(24.0))
+def test_no_difference_of_all_is_said_where_some_keep_their_old_value():
     problem = SimpleNamespace(output="C", prepare=lambda case: SimpleNamespace(grid=(2,)))
 
-    def said(output):
+    def said(due, output):
         outcome = SimpleNamespace(expected=due, output=output, case=None, report=SimpleNamespace(findings=()))
         return overall.factor_or_constant(
             SimpleNamespace(problem=problem, examination=SimpleNamespace(outcomes=[outcome]))
         )
 
-    assert said(np.where(np.isnan(due), 0.0, due)) == ""
-    assert said(due + 2) == "Every element of C is 2 more than it should be."
+    due = np.arange(24.0)
+    kept = np.where(due % 4 == 3, np.nan, due)
+    assert said(due, due + 2) == "Every element of C is 2 more than it should be."
+    assert said(kept, due + 2) == said(kept, np.where(np.isnan(kept), 0.0, due)) == ""
 
 
 def test_0_is_the_value_of_no_element_in_particular():
