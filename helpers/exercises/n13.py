@@ -13,7 +13,7 @@ from gpusim.occupancy import occupancy
 from helpers import run
 from helpers.exercises.clocks import predict_cold, predict_unsynchronised, predict_warm, predict_zeros
 from helpers.exercises.framework import functions, goals, texts
-from helpers.exercises.framework.answers import Verdict
+from helpers.exercises.framework.answers import Verdict, as_line
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import Wrong
 from helpers.exercises.framework.functions import Version
@@ -256,7 +256,7 @@ def check_keep(keep: Keep) -> Verdict:
     for case, kept in zip(cases, answers, strict=True):
         if kept != case.expected:
             known = functions.explained(answers, cases, KEEP_MISTAKES)
-            because = "".join(f"\nWhy: {why}" for why in known)
+            because = "".join(f"\n{as_line(why)}" for why in known)
             if len(set(answers)) == 1:
                 because = f" In fact it {'keeps' if kept else 'drops'} all {len(cases)} that were tried."
             sentence = f"{case.words}: your function {'keeps' if kept else 'drops'} it, but {case.right}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -18,7 +20,7 @@ def reasons(exercise, text: str) -> list[str]:
     """What the check of a function gives as reasons, one for each mistake."""
     verdict = exercise.check(Version("written", text))
     assert verdict.passed is False
-    return verdict.sentence.split("\nWhy: ")[1:]
+    return re.split("\n(?:Why|Clue): ", verdict.sentence)[1:]
 
 
 @pytest.mark.parametrize(

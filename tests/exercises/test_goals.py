@@ -108,7 +108,7 @@ def test_factor_in_a_register_is_not_read_from_memory_each_time():
         const float a = row < M ? A[row * K + k] : 0.0f;
         for (int half = 0; half < 2; ++half) acc[half] += col + half * T < N ? a * B[k * N + col + half * T] : 0.0f;
     }"""), ("k0 < K;", "k0 < 0;"))  # fmt: skip
-    assert exercise.check(source).sentence.endswith("\nWhy: The compiled kernel never reads shared memory.")
+    assert exercise.check(source).sentence.endswith("\nClue: The compiled kernel never reads shared memory.")
 
 
 def test_each_array_has_its_own_elements():

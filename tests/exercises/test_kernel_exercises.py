@@ -92,7 +92,7 @@ def test_a_wrong_element_is_named_with_its_writer_and_drawn():
     assert wrong, verdict.sentence
     got, expected = (float(number.rstrip(".").replace("\u2212", "-")) for number in wrong.groups())
     assert got == pytest.approx(2 * expected, rel=1e-4)  # shown with six digits
-    assert "\nWhy: Every wrong element has the products with k = 0 to 23 twice.\n" in verdict.sentence
+    assert "\nClue: Every wrong element has the products with k = 0 to 23 twice.\n" in verdict.sentence
     assert verdict.sentence.endswith("in its place the kernel is right.")
     assert verdict.picture.caption.endswith("all in column 5.")
 
@@ -321,6 +321,7 @@ def test_verdict_has_no_time_where_none_can_be_predicted(monkeypatch):
         raise NoLibrary("no library")
 
     monkeypatch.setattr(speed.cycles, "predict", without)
+    monkeypatch.setattr(speed, "_multiplied", speed._multiplied.__wrapped__)  # which keeps what was predicted before
     verdict = BETA.check(BETA.solved)
     assert verdict.passed and "predicted" not in verdict.sentence
 

@@ -60,7 +60,8 @@ def test_mistake_is_shown_by_a_block_both_answers_and_a_reason(wrong):
     assert re.match(
         r"\d+ threads, \d+ registers per thread, \d+ bytes .* on the (H200|RTX A6000): \d+ blocks? fit", sentence
     )
-    assert re.search(r"and your function (returns \d|ends with a division by zero)", sentence) and "\nWhy: " in sentence
+    assert re.search(r"and your function (returns \d|ends with a division by zero)", sentence)
+    assert re.search("\n(?:Why|Clue): ", sentence), sentence
 
 
 def test_an_unknown_mistake_is_answered_with_the_four_limits():
@@ -86,7 +87,7 @@ def test_forgotten_reserved_bytes_are_named_in_any_spelling():
     sentence = BLOCKS_THAT_FIT.check(mine).sentence
     assert (
         "0 bytes of shared memory" in sentence
-        and "ends with a division by zero.\nWhy: This mistake gives exactly your answers: “The system keeps 1024"
+        and "ends with a division by zero.\nClue: This mistake gives exactly your answers: “The system keeps 1024"
         in sentence
     )
 

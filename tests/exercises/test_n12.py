@@ -33,7 +33,7 @@ def test_unforeseen_map_is_answered_by_its_merged_load_and_lanes(row, column, la
     source = with_map(row, column)
     verdict = UNMERGED.check(source)
     assert verdict.passed is False
-    line, lanes_said = re.search(r"Why: The load in line (\d+) is merged for lanes (.*)", verdict.sentence).groups()
+    line, lanes_said = re.search(r"Clue: The load in line (\d+) is merged for lanes (.*)", verdict.sentence).groups()
     assert loaded in source.splitlines()[int(line) - 1]
     assert lanes_said.startswith(f"{lanes}: each lane i of them reads what lane i ^ {partner} reads.")
 

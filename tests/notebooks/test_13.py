@@ -192,7 +192,7 @@ def test_pruning_slip_is_answered_by_configuration_and_number(slip, reason):
 def test_a_known_mistake_in_the_pruning_rule_gets_its_own_reason(wrong, because):
     verdict = n13.check_keep(wrong)
     assert verdict.passed is False and verdict.sentence.endswith(
-        f"\nWhy: This mistake gives exactly your answers: “{because}”"
+        f"\nClue: This mistake gives exactly your answers: “{because}”"
     )
 
 
@@ -210,7 +210,7 @@ def test_pruning_rule_with_one_answer_gets_no_reason(change, every):
 
 def test_two_mistakes_in_the_pruning_rule_are_both_named():
     both = n13.KEEP.replace("both", ("<= 16", "< 16"), ("sums <= 128 and ", ""))
-    assert n13.check_keep(both).sentence.count("\nWhy: ") == 2
+    assert n13.check_keep(both).sentence.count("\nClue: ") == 2
 
 
 def greedy(candidates, measure, budget):

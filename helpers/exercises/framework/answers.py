@@ -49,6 +49,18 @@ class Verdict:
             display(self.picture)
 
 
+class Clue(str):
+    """What is true of an answer, and may be what is wrong with it: that was not tried.
+
+    A reason, in a verdict "Why", is one that was: with a change of it the answer is right.
+    """
+
+
+def as_line(sentence: str) -> str:
+    """A reason or a clue as a line of a verdict."""
+    return f"{'Clue' if isinstance(sentence, Clue) else 'Why'}: {sentence}"
+
+
 def _as_code(line: str) -> str:
     """A quoted source line, with who does what there."""
     return f'<span style="font-family: var(--jp-code-font-family, monospace)">{html.escape(line)}</span>'

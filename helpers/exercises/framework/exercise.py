@@ -30,7 +30,7 @@ from helpers.exercises.framework import (
     text_slips,
     trial,
 )
-from helpers.exercises.framework.answers import Verdict
+from helpers.exercises.framework.answers import Clue, Verdict
 from helpers.exercises.framework.card import Answer, Card, Hints
 from helpers.exercises.framework.facts import Facts
 from helpers.exercises.framework.judge import Examination, Goal, Judged
@@ -237,8 +237,8 @@ class KernelExercise(Exercise):
         return judge.examine(source, self.problem, self.goals, self.judged)
 
     def _because(self, examination: Examination, source: str) -> tuple[str, ...]:
-        """Why a source fails, as far as it is proven: it is a known wrong one, or its text and its launches show it, or
-        it does exactly what a slip does; else what its missed goals can tell.
+        """Why a source fails: it is a known wrong one, or there is a change with which it is right; else the clues that
+        its text, its launches and its missed goals give, or a slip that does exactly the same.
 
         Numbers tell slips apart where there are any. Where elements are merely not written, or NaN, or where the kernel
         was stopped, many slips leave the same: there the text is asked first.
@@ -256,13 +256,14 @@ class KernelExercise(Exercise):
         if examination.first_failure is None:
             if examination.message:
                 return self._stored_by_many(examination)
-            known = self._known(examination, source) or examination.explained or self._loads_more(examination)
+            counted = examination.explained or self._loads_more(examination)
+            known = self._known(examination, source) or tuple(map(Clue, counted))
             return known or self._repaired(examination, source)
         if in_text := text_slips.explanation(self._launched(source), self._computes):
             # A line that is found elsewhere by trying is the cause, and not the slip that only stands in the text.
             repaired = self._repaired(examination, source)
             elsewhere = repaired and not repairs.lines_named(repaired[0]) & repairs.lines_named(in_text)
-            return repaired if elsewhere else (in_text,)
+            return repaired if elsewhere else (Clue(in_text),)
         if by_text := reasons.of(source, examination, self.problem, self.solved, reasons.BY_TEXT):
             return by_text
         asked = (source, examination, self.problem, self.solved)

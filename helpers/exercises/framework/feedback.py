@@ -10,7 +10,7 @@ import numpy as np
 
 from gpusim.errors import GLOBAL_RACE, GUARD, SHARED_RACE, SimulatorError, StepLimitExceeded, coordinates
 from helpers.exercises.framework import repairs, trial
-from helpers.exercises.framework.answers import Verdict
+from helpers.exercises.framework.answers import Verdict, as_line
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.judge import Examination, Goal
 from helpers.exercises.framework.maps import MatrixMap
@@ -45,12 +45,12 @@ def verdict(
 ) -> Verdict:
     """The answer to a source.
 
-    because: the sentences of the slips that explain the failure.  starter: the source is still the one that the
+    because: what explains the failure, reasons or clues.  starter: the source is still the one that the
     exercise begins with: no cross for it.  more: what to add for a kernel that passed.
     """
     if examination.kernel is None:
         message = _OF_LAUNCH.sub("", examination.message)
-        return Verdict(False, "\n".join([message, *(f"Why: {sentence}" for sentence in because)]))
+        return Verdict(False, "\n".join([message, *map(as_line, because)]))
     failure = examination.first_failure
     picture = None
     if failure is not None:
@@ -69,7 +69,7 @@ def verdict(
         return Verdict(True, f"{text}{more}")
     if starter:
         return Verdict(None, f"This is the kernel that the exercise begins with. {text}", picture)
-    reasons = [f"Why: {sentence}" for sentence in because]
+    reasons = [as_line(sentence) for sentence in because]
     lines = text.split("\n")
     # Of a hazard its first sentence, and who did what there behind the reasons: that is long, and they are short.
     head = HEAD_OF_HAZARD if failure is not None and failure.report.findings else len(lines)

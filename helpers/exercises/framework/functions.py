@@ -15,7 +15,7 @@ from inspect import signature
 from itertools import combinations
 from typing import Any
 
-from helpers.exercises.framework.answers import Verdict
+from helpers.exercises.framework.answers import Clue, Verdict, as_line
 from helpers.exercises.framework.card import Answer
 from helpers.exercises.framework.values import ValueExercise
 
@@ -118,7 +118,7 @@ def judged(
                 or _rounded(answers, cases)
                 or _in_parts(answers, cases)
             )
-            because = "".join(f"\nWhy: {why}" for why in known) or f" {case.help}".rstrip()
+            because = "".join(f"\n{as_line(why)}" for why in known) or f" {case.help}".rstrip()
             does = f"returns {float(answer):.6g}" if _is_number(answer) else "ends with a division by zero"
             return Verdict(False, f"{case.words}: {case.right}, and your function {does}.{because}")
     if any(_changes(function, case) for case in cases):
@@ -198,7 +198,7 @@ def explained(
             if all(_same(answer, _answer(wrong, case)) for answer, case in zip(answers, cases, strict=True)):
                 head = "This mistake gives" if count == 1 else "One of the mistakes that together give"
                 counting = (why for version, why in chosen if of is None or _counts(version, chosen, of))
-                return tuple(f"{head} exactly your answers: “{why}”" for why in counting)
+                return tuple(Clue(f"{head} exactly your answers: “{why}”") for why in counting)
     return ()
 
 

@@ -21,6 +21,7 @@ from gpusim.errors import (
     UnsupportedInstruction,
 )
 from helpers.exercises.framework import trial
+from helpers.exercises.framework.answers import Clue
 from helpers.exercises.framework.problems import Case, Guess, NotApplicable, Problem
 from helpers.exercises.framework.slips import EPILOGUES
 from helpers.exercises.framework.trial import Outcome
@@ -230,14 +231,14 @@ SAME_STOP = "A launch stops in the same way with"  # where it stops was compared
 SAME_WHERE_ENDED = "In the launches that run to their end exactly the same happens with"
 
 
-def as_slip(*because: str, what: str = SAME) -> str:
+def as_slip(*because: str, what: str = SAME) -> Clue:
     """The sentence on a slip, or on two together, recognised by what they do alone: the learner's text may be another
     one.
 
     what: was compared.
     """
     which = "this slip" if len(because) == 1 else "these two slips together"
-    return f"{what} {which}: {' '.join(f'“{sentence}”' for sentence in because)}"
+    return Clue(f"{what} {which}: {' '.join(f'“{sentence}”' for sentence in because)}")
 
 
 def library_slips(outcomes: Sequence[Outcome], problem: Problem) -> tuple[str, ...]:

@@ -30,6 +30,7 @@ from helpers.exercises.framework import (
     text_slips,
     trial,
 )
+from helpers.exercises.framework.answers import Clue
 from helpers.exercises.framework.facts import PART, SUBSCRIPTS, Facts
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.judge import Examination
@@ -41,6 +42,7 @@ from helpers.run import simulated
 
 Index = tuple[int, int, int]
 Detector = Callable[[Facts], str | tuple[str, ...]]
+_TRIED = re.compile(r"\b(?:the kernel|this launch) is right\b")
 _OUTSIDE = re.compile(r"index (-?\d+) of (\w+)")
 COPY_AT_END = "ends with an asynchronous copy under way"  # a finding that leaves the numbers as they are
 MOST_THREADS = 1 << 18  # of a launch whose indices are all computed
@@ -49,9 +51,9 @@ MOST_THREADS = 1 << 18  # of a launch whose indices are all computed
 def of(
     source: str, examination: Examination, problem: Problem, solution: str, detectors: Sequence[Detector] | None = None
 ) -> tuple[str, ...]:
-    """The reasons for the first failure, one or two that belong together; () if none is proven.
+    """The reasons for the first failure, or the clues to it, one or two that belong together; () if there are none.
 
-    detectors: of what; None for all that prove a cause.
+    detectors: of what; None for all that are asked first.
     """
     detectors = DETECTORS if detectors is None else detectors
     failure = examination.first_failure
@@ -73,7 +75,7 @@ def of_others(source: str, examination: Examination, problem: Problem, solution:
         if other is not failure and other.wrong.any() and other.output is not None and not other.report.findings:
             sentences = _first_reason(Facts(source, examination, other, problem, solution), (*DETECTORS, *LAST))
             if sentences:
-                return tuple(f"With {other.case.label(problem.scalars)}: {sentence}" for sentence in sentences)
+                return tuple(Clue(f"With {other.case.label(problem.scalars)}: {sentence}") for sentence in sentences)
     return ()
 
 
@@ -84,8 +86,13 @@ def _first_reason(facts: Facts, detectors: Sequence[Detector]) -> tuple[str, ...
         except (LookupError, TypeError, ValueError, SimulatorError):  # a text like none before it: then it is not this
             continue
         if sentences:
-            return (sentences,) if isinstance(sentences, str) else sentences
+            return tuple(map(_marked, (sentences,) if isinstance(sentences, str) else sentences))
     return ()
+
+
+def _marked(sentence: str) -> str:
+    """A clue, unless a change was tried with which the kernel is right."""
+    return sentence if _TRIED.search(sentence) else Clue(sentence)
 
 
 def _probe(facts: Facts) -> Probe:

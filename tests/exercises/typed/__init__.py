@@ -72,7 +72,7 @@ class Typed:
         proven = any(end in verdict.sentence for end in (repairs.PROVEN, repairs.REACHED))
         if re.search(self.says, verdict.sentence, re.IGNORECASE) or proven:
             return CAUSE
-        return FALSE if "Why: " in verdict.sentence else NONE
+        return FALSE if re.search("^(?:Why|Clue): ", verdict.sentence, re.MULTILINE) else NONE
 
     def check(self) -> Verdict:
         """The verdict on it."""
