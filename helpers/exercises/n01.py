@@ -300,13 +300,13 @@ def _probed(function: Callable[..., Any]) -> tuple[str, ...]:
         return tuple(reasons)
     if units == [None, None]:
         return ()
-    wrong, right = (OPERATIONS, BYTES) if units[0] is None else (BYTES, OPERATIONS)
+    wrong = OPERATIONS if units[0] is None else BYTES
     if given[0] == _probes(function, wrong.gpu) == _probes(function, wrong.slow):
         here = [roofline.fastest_time(_GPU, *shape).ms for shape in PROBED]
         if not all(map(math.isclose, given[0], here)):  # then it is not what is wrong on this GPU
             return ()
         return (f"With a {wrong.other_speed} without end the time is the same: take the {wrong.other_speed} from gpu.",)
-    return (f"The time of the {wrong.what} is wrong; that of the {right.what} is right.",)
+    return (f"On a GPU whose {wrong.other_speed} has no limit, your function's time is not that of the {wrong.what}.",)
 
 
 def _probes(function: Callable[..., Any], gpu: devices.Device) -> list[Any]:

@@ -218,11 +218,35 @@ def test_the_old_C_is_no_reason_for_a_tile_that_is_not_written():
     assert "which no thread has written" in sentence and "the old C" not in sentence, sentence
 
 
-def test_what_adds_to_NaN_is_named_where_threads_race_for_it():
+def test_what_is_added_to_NaN_is_no_reason_for_a_race():
     naive = exercises.get("naive")
     row = "for (int c = 0; c < N; ++c) C[row * N + c] += A[row * K + k] * B[k * N + c]"
     source = naive.solved.replace("sum += A[row * K + k] * B[k * N + col]", row).replace("C[row * N + col] = sum;", "")
-    assert "before the launch C is NaN" in naive.check(source).sentence
+    sentence = naive.check(source).sentence
+    assert "race in global memory" in sentence and "is NaN" not in sentence, sentence
+
+
+def test_what_asks_the_hardware_for_its_warp_is_refused():
+    exercise = exercises.get("warp_numbers")
+    asked = 'int warp; asm("mov.u32 %0, %%warpid;" : "=r"(warp));'
+    source = exercise.solved.replace("const int warp =", f"{asked} warp = warp + 0 *")
+    assert "%warpid may change" in exercise.check(source).sentence
+
+
+def test_a_right_kernel_that_stores_to_its_input_is_remarked():
+    exercise = exercises.get("scale")
+    source = exercise.solved.replace("const float *A", "float *A").replace(
+        "B[index] = c * A[index]", "B[index] = A[index] *= c"
+    )
+    verdict = exercise.check(source)
+    assert verdict.passed and "it stores to A, too" in verdict.sentence, verdict.sentence
+
+
+def test_neighbours_outside_of_the_tile_are_not_counted():
+    exercise = exercises.get("flat_block")
+    whole = "const int i = (blockIdx.y * gridDim.x + blockIdx.x) * 128 + threadIdx.x, row = i / N, col = i % N;"
+    source = re.sub(r"(?s)const int y = .*?const int col = [^;]*;", whole, exercise.solved)
+    assert whole in source and "15 pairs of neighbouring threads" in exercise.check(source).sentence
 
 
 def test_no_guard_is_advised_that_keeps_fewer_threads_away():
@@ -369,6 +393,15 @@ _TO_ALL = ("__syncthreads();\n        for (int k = 0;", "for (int k = 0;")
         ("beta", (("alpha * sum + beta * old", "alpha * beta * sum + old"),), "\nClue: C becomes"),
         ("tiled", (("Bs[k][x]", "As[y][k]"),), ", `As[y][k]`: with"),  # which of the two?
         ("two_levels", (("if (lane == 0) of_warp", "of_warp"),), "must be stored by one thread"),
+        ("add_scaled", (("= c * A[index] + B[index]", "= (int)(c * A[index] + B[index])"),), "A once"),
+        (
+            "rows_and_columns",
+            (("threadIdx.y", "threadIdx.z"), ("threadIdx.x", "threadIdx.y"), ("threadIdx.z", "threadIdx.x")),
+            "does not hold",
+        ),
+        ("naive", (("blockIdx.y * blockDim.y + threadIdx.y", "row"),), "does not ask for"),
+        ("scale", (("float c", "int c"),), "pass numpy"),
+        ("beta", (("row >= M || col >= N", "row >= N || col >= M"),), "A launch stops"),
     ],
 )
 def test_what_is_not_so_is_not_said(name, changes, false):

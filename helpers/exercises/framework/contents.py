@@ -71,7 +71,7 @@ def _of_input(facts: Facts, solution: Any, number: int, name: str, element: str,
             return ""  # then it is no sum to which a number is added
         return f"Where all numbers of the arrays that the kernel reads are 0, {element} becomes {constant:g} and not 0."
     all_mine = mine(ones)
-    if not _is_sum(mine, shape):
+    if not _is_sum(mine, shape) or mine(ones / 2) != all_mine / 2:  # whole numbers may be cut off
         return ""
     if all_mine == 0 and _is_used(facts, number, first):
         return ""  # not as a summand, but it is there

@@ -197,7 +197,11 @@ class KernelExercise(Exercise):
     def _right_by_luck(self, examination: Examination, source: str) -> str:
         """Why a kernel whose numbers are right is refused; "" if it is not."""
         facts = [Facts(source, examination, outcome, self.problem, self.solved) for outcome in examination.outcomes]
-        return next(filter(None, map(convergence.explained, facts)), "") or reasons.reads_where_beta_is_0(facts[0])
+        return (
+            next(filter(None, map(convergence.explained, facts)), "")
+            or reasons.reads_where_beta_is_0(facts[0])
+            or reasons.asks_for_warpid(facts[0])
+        )
 
     def _draws(self, examination: Examination) -> bool:
         """Whether the picture shows what is wrong: it is made from a launch of its own, in which another case's failure
@@ -362,8 +366,10 @@ class KernelExercise(Exercise):
         """The sentence of the known wrong solution that does exactly what was found. Where the lines that the wrong one
         lacks do not make the source right, a change elsewhere that does is the better answer."""
         passes = partial(self._is_right_with, examination)
-        stopped = any(outcome.error is not None for outcome in examination.outcomes)
-        what = judge.SAME_STOP if stopped else judge.SAME
+        what = judge.SAME
+        if any(outcome.error is not None for outcome in examination.outcomes):
+            shown = examination.first_failure
+            what = judge.SAME_STOP if shown is not None and shown.error is not None else judge.SAME_WHERE_ENDED
         for known in self._doing_the_same(examination, source):
             lines = self._changed_by(self.wrong_source(known), source)
             elsewhere = not repairs.explained(source, self.solved, passes, lines)
@@ -493,6 +499,18 @@ def _in_double(own: Judged, course: Judged) -> str:
     return "Right, but it adds in double: numbers of 64 bits take the units for double and twice the registers."
 
 
+def _stores_to_input(own: Judged, course: Judged) -> str:
+    """That a right kernel stores to an array that the course's solution only reads; "" if it does not."""
+    for mine, theirs in zip(own.kernel.compiled.parameters, course.kernel.compiled.parameters, strict=False):
+        stores = [
+            judged.recording.total("requests", "global", "st", parameter.name)
+            for judged, parameter in ((own, mine), (course, theirs))
+        ]
+        if stores[0] and not stores[1] and course.recording.total("requests", "global", "ld", theirs.name):
+            return f"Right, but it stores to {mine.name}, too, which the course's solution only reads."
+    return ""
+
+
 def _stored_again(own: Judged, course: Judged) -> str:
     """That block (0, 0, 0) stores to an element more often on average than the course's solution; "" if not."""
     often = [_stores_per_element(judged) for judged in (own, course)]
@@ -579,6 +597,7 @@ REMARKS = (
     _scattered,
     _in_conflict,
     _in_double,
+    _stores_to_input,
     _stored_again,
     _stored_by_few,
     _more_barriers,

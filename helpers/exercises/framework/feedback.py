@@ -171,7 +171,8 @@ _OF_ORDER = re.compile(r"barrier|wait|__sync|fence", re.IGNORECASE)
 _OF_LAUNCH = re.compile(
     r"\nDynamic shared memory has the size that shared_mem=… in the launch gives it\."
     r"| Shared memory alone may get its size at the launch:[^\n]*shared_mem=…\."
-    r"|: say which instantiation is meant, in the way of \"[^\"]*\"|: compile the kernel by RawModule\([^)]*\)"
+    r"|; pass numpy\.\w+\(…\)| Pass numpy\.\w+\([^\n]*\)\."
+    r"|, or say which instantiation is meant, in the way of \"[^\"]*\"|: compile the kernel by RawModule\([^)]*\)"
     r"| If the work is really that long, use a smaller problem, or gpusim\.record\(max_instructions=…\)\."
 )
 MUCH_WORK = " If it does, it executes far more instructions than the course's solution."

@@ -388,13 +388,14 @@ def strip_of_a_thread(tile: tuple[int, int], at_least: int) -> Goal:
 
 
 def neighbours_of_a_warp(tile: tuple[int, int], at_least: int) -> Goal:
-    """Lanes of warp 0 of block (0, 0, 0) that store beside the lane before them, in the same row.
+    """Lanes of warp 0 of block (0, 0, 0) that store beside the lane before them, in the same row of its tile.
 
     tile: rows and columns of C that a block computes.
     """
 
     def measure(j: Judged) -> float:
-        stored = [_elements(j, tile, slice(lane, lane + 1)) for lane in range(WARP)]
+        own = {(row, column) for row in range(tile[0]) for column in range(tile[1])}
+        stored = [_elements(j, tile, slice(lane, lane + 1)) & own for lane in range(WARP)]
         beside = [{(row, column + step) for row, column in elements for step in (-1, 1)} for elements in stored]
         return sum(bool(before & elements) for before, elements in zip(beside, stored[1:], strict=False))
 

@@ -621,16 +621,30 @@ def same_in_every_block(facts: Facts) -> str:
     return f"The kernel does not ask for {names}, and this launch has {along}."
 
 
+def asks_for_warpid(facts: Facts) -> str:
+    """That a kernel reads %warpid, which PTX promises nothing about (PTX ISA, "Special Registers: %warpid")."""
+    if not re.search(r"%warpid\b", facts.text):
+        return ""
+    return (
+        "%warpid may change while a thread runs, and need not be the linear id divided by 32: NVIDIA advises to work "
+        "the warp's number out from threadIdx."
+    )
+
+
 def _leaves_out(facts: Facts, axes: Collection[str]) -> bool:
-    """Whether a wrong element is stored by no thread, and all that are stored are elements of blocks that are the first
-    ones along some axes in the solution."""
+    """Whether the wrong element that is shown is stored by no thread, and in the solution by a block that is not the
+    first one along some axes, and all that are stored are elements of those that are."""
     stores = trial.stores(facts.examination.kernel, facts.problem, facts.failure.case)  # type: ignore[arg-type]
-    if not stores.any() or not (facts.failure.wrong & (stores == 0)).any():
+    element = np.flatnonzero(facts.failure.wrong)[:1]
+    if not stores.any() or stores.reshape(-1)[element]:
         return False
+    shown = _cells(facts.problem.index(np.unravel_index(element, facts.setup.output.shape)))  # type: ignore[arg-type]
     solved = _stores(facts, simulated(facts.solution, facts.problem.entry))
-    first = (_cells(places) for block, places in solved if not any(block["xyz".index(axis)] for axis in axes))
-    stored = (_cells(places) for _, places in _stores(facts, facts.examination.kernel))
-    return set().union(*stored) <= set().union(*first)
+    first = set().union(
+        *(_cells(places) for block, places in solved if not any(block["xyz".index(axis)] for axis in axes))
+    )
+    stored = set().union(*(_cells(places) for _, places in _stores(facts, facts.examination.kernel)))
+    return stored <= first and not shown <= first
 
 
 def _is_right_in_one_block(facts: Facts, axes: Collection[str]) -> bool:
@@ -716,7 +730,7 @@ def sent_home(facts: Facts) -> str:
     where = f"{name}[{', '.join(map(str, facts.problem.index(np.unravel_index(element, output.shape))))}]"
     indices = [integers.value(text, facts.all_threads) for _, text in stores]
     for (line, text), index in zip(stores, indices, strict=True):
-        owners = [] if index is None else np.argwhere(np.broadcast_to(index, _threads(facts)) == element)
+        owners = [] if index is None else np.argwhere((index == element) & _in_its_row(facts, text))
         kept = _kept_away(facts, line, element, *map(int, owners[0])) if len(owners) else ""
         if kept:
             return f"{kept} Its index in line {line}, `{text}`, is that of {where}, which no thread stores."
@@ -724,6 +738,14 @@ def sent_home(facts: Facts) -> str:
     if len(stores) != 1 or indices[0] is None or otherwise or np.any(indices[0] == element):
         return ""
     return _out_of_reach(facts, *stores[0], element, where)
+
+
+def _in_its_row(facts: Facts, text: str) -> np.ndarray:
+    """Whether an index `row * N + col` has a column below N, in each thread; true of any other index."""
+    split = _row_and_column(text)
+    length, column = (integers.value(part, facts.all_threads) for part in split[1:]) if split else (None, None)
+    inside = True if length is None or column is None else (column >= 0) & (column < length)
+    return np.broadcast_to(inside, _threads(facts))
 
 
 def _stored_at(facts: Facts, name: str) -> list[tuple[int, str]]:
@@ -1092,8 +1114,10 @@ def reads_old(facts: Facts) -> str:
         or not np.isnan(output[trial.stores(facts.examination.kernel, facts.problem, facts.failure.case) > 0]).any()
     ):  # type: ignore[arg-type]
         return ""
+    instead = bool(added) and _is_right_with(facts, {lines[0]: ("+=", "=")}, facts.failure.case)
+    if facts.failure.report.findings and not instead:
+        return ""  # a race is shown, and this is no reason for it
     if added:
-        instead = _is_right_with(facts, {lines[0]: ("+=", "=")}, facts.failure.case)
         how = " (+=)" if "+=" in added[0] else ""
         said = f"Line {lines[0]} adds to {name}{how}, and before the launch {name} is NaN."
         return f"{said} With = in its place this launch is right." if instead else said

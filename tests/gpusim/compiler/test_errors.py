@@ -145,8 +145,8 @@ def test_an_unknown_kernel_is_answered_with_those_there_are():
 
 def test_a_template_without_arguments_is_explained():
     assert message(KERNELS, "tile", UnknownKernel) == (
-        'tile is a template, tile<BM, BK>: say which instantiation is meant, in the way of "tile<8, 8>", or '
-        "write it without template"
+        "tile is a template, tile<BM, BK>: write it without template, or say which instantiation is meant, in the way "
+        'of "tile<8, 8>"'
     )
 
 

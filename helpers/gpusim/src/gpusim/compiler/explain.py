@@ -407,8 +407,8 @@ def _unknown_kernel(errors: Sequence[Diagnostic], source: str, entries: Sequence
     if same_name[0].template and "<" not in asked:
         example = ", ".join("8" for _ in same_name[0].template)
         return UnknownKernel(
-            f"{asked} is a template, {same_name[0].usage}: say which instantiation is meant, in the way of "
-            f'"{asked}<{example}>", or write it without template'
+            f"{asked} is a template, {same_name[0].usage}: write it without template, or say which instantiation is "
+            f'meant, in the way of "{asked}<{example}>"'
         )
     if len(same_name) > 1 and any("overloaded" in each.message for each in errors):
         return UnknownKernel(
