@@ -12,7 +12,7 @@ from gpusim import Kernel as Compiled
 from gpusim.compiler import CompileError
 from gpusim.errors import SimulatorError
 from helpers import measure, run
-from helpers.exercises.framework import goals, integers, texts, trial
+from helpers.exercises.framework import feedback, goals, integers, texts, trial
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
@@ -91,7 +91,7 @@ def check_lane_map(lane_y: str, lane_x: str, kernel: Kernel = TILE) -> Verdict:
             return Verdict(False, wrong)
         data = levels_of(launch)
     except (CompileError, SimulatorError, CannotTell) as error:
-        return Verdict(False, str(error).split("\n\n")[0])
+        return Verdict(False, feedback.without_launch(str(error).split("\n\n")[0]))
     loads = data.loads[0]
     counted = f"C is right. The loads of A take {_each(loads['As'])} wavefronts each, those of B {_each(loads['Bs'])}."
     if _places(lane_y, lane_x, kernel) == _places(*_ZIGZAG_FORMULAS, kernel):
@@ -119,7 +119,7 @@ def _cannot_be(lane_y: str, lane_x: str, kernel: Kernel) -> str:
         if "//" in formula:
             return f"{name} = {formula}: in C++ // begins a comment. Whole numbers are divided by /."
         threads = np.arange(kernel.threads)
-        names = {"lane": threads % 32, "threadIdx.x": threads, "LANES_Y": down, "LANES_X": across}
+        names = {"lane": (threads % 32).astype(np.uint32), "threadIdx.x": threads, "LANES_Y": down, "LANES_X": across}
         places = integers.value(formula, names)
         outside = [] if places is None else np.flatnonzero(np.broadcast_to(places, threads.shape) // size != 0)
         if len(outside):

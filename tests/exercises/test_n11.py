@@ -43,6 +43,7 @@ def test_a_lane_map_passes_if_both_loads_are_merged(formulas, passed):
         (("lane // 4", "lane % 4"), "// begins a comment"),
         (("lane / 4", "lane % 5"), "lane_x must be 0 … 3"),
         (("threadIdx.x / 4", "threadIdx.x % 4"), "threadIdx.x / 4 is 8 for thread 32."),
+        (("-lane / 4 + 7", "lane % 4"), "-lane / 4 + 7 is 1073741830 for lane 1."),  # lane is unsigned
         (("0", "lane % LANES_X"), "by no lane"),
         (("lan / 4", "lane % 4"), "undefined"),
         ((1, 2), "as text"),
