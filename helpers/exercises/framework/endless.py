@@ -7,10 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from gpusim.errors import StepLimitExceeded
-from helpers.exercises.framework import integers, trial
+from helpers.exercises.framework import integers
 from helpers.exercises.framework.gemm import Gemm
 
 if TYPE_CHECKING:
@@ -72,7 +70,7 @@ def _of_all_elements(facts: Facts, stopped: list[Loop], loops: list[Loop]) -> st
     for outer in stopped:
         for inner in loops:
             inside = outer.line <= inner.line <= outer.last and inner.head in outer.body
-            if inside and {outer.goes_to, inner.goes_to} == {"M", "N"} and _ends_where_there_is_little(facts):
+            if inside and {outer.goes_to, inner.goes_to} == {"M", "N"}:
                 names = {"M": "rows", "N": "columns"}
                 same = outer.line == inner.line
                 lines = f"line {outer.line}" if same else f"lines {outer.line} and {inner.line}"
@@ -81,12 +79,6 @@ def _of_all_elements(facts: Facts, stopped: list[Loop], loops: list[Loop]) -> st
                     "M · N rounds in each thread that comes to them."
                 )
     return ""
-
-
-def _ends_where_there_is_little(facts: Facts) -> bool:
-    """Whether a kernel comes to its end in the smallest case: then no loop in it is without one."""
-    smallest = min(facts.problem.cases, key=lambda case: np.prod([*case.sizes.values()]))
-    return not isinstance(trial.run(facts.examination.kernel, facts.problem, smallest).error, StepLimitExceeded)  # type: ignore[arg-type]
 
 
 _NO_NAMES = frozenset((

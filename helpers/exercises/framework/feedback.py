@@ -10,7 +10,7 @@ import numpy as np
 
 from gpusim.errors import GLOBAL_RACE, GUARD, SHARED_RACE, SimulatorError, StepLimitExceeded, coordinates
 from helpers.exercises.framework import repairs, trial
-from helpers.exercises.framework.answers import Verdict, as_line
+from helpers.exercises.framework.answers import Clue, Verdict, as_line
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.judge import Examination, Goal
 from helpers.exercises.framework.maps import MatrixMap
@@ -150,7 +150,7 @@ def _failure(
         already = f"\n{theme.plural(right, 'shape')} of {of} {'is' if right == 1 else 'are'} right."
     launch = failure.case.label(problem.scalars)
     if failure.error is not None:
-        return f"{launch}:\n{_stopped(failure.error, bool(because))}{already}"
+        return f"{launch}:\n{_stopped(failure.error, not all(isinstance(each, Clue) for each in because))}{already}"
     if failure.report.findings:
         block = failure.case.block or getattr(problem, "block", ())  # an exercise that is no multiplication has none
         in_shared = [finding for finding in failure.report.findings if finding.kind == SHARED_RACE]

@@ -42,7 +42,7 @@ from helpers.run import simulated
 
 Index = tuple[int, int, int]
 Detector = Callable[[Facts], str | tuple[str, ...]]
-_TRIED = re.compile(r"\b(?:the kernel|this launch) is right\b")
+_PROVEN = re.compile(r"\b(?:the kernel|this launch) is right\b|\bnever ends\b")  # by a trial, or by the text
 _OUTSIDE = re.compile(r"index (-?\d+) of (\w+)")
 COPY_AT_END = "ends with an asynchronous copy under way"  # a finding that leaves the numbers as they are
 MOST_THREADS = 1 << 18  # of a launch whose indices are all computed
@@ -91,8 +91,8 @@ def _first_reason(facts: Facts, detectors: Sequence[Detector]) -> tuple[str, ...
 
 
 def _marked(sentence: str) -> str:
-    """A clue, unless a change was tried with which the kernel is right."""
-    return sentence if _TRIED.search(sentence) else Clue(sentence)
+    """A clue, unless it is proven."""
+    return sentence if _PROVEN.search(sentence) else Clue(sentence)
 
 
 def _probe(facts: Facts) -> Probe:
