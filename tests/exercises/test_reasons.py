@@ -242,6 +242,14 @@ def test_a_right_kernel_that_stores_to_its_input_is_remarked():
     assert verdict.passed and "it stores to A, too" in verdict.sentence, verdict.sentence
 
 
+def test_an_element_that_is_stored_twice_is_remarked():
+    exercise = exercises.get("rows_and_columns")
+    stored = "B[row * N + col] = alpha * A[row * N + col];"
+    below = f"if (row + 1 < M) {stored.replace('row *', '(row + 1) *')}"
+    verdict = exercise.check(exercise.solved.replace(stored, f"{{ {stored} {below} }}"))
+    assert verdict.passed and "stores to an element more often" in verdict.sentence, verdict.sentence
+
+
 def test_neighbours_outside_of_the_tile_are_not_counted():
     exercise = exercises.get("flat_block")
     whole = "const int i = (blockIdx.y * gridDim.x + blockIdx.x) * 128 + threadIdx.x, row = i / N, col = i % N;"
