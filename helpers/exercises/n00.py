@@ -5,7 +5,8 @@ from __future__ import annotations
 from helpers.exercises.framework import goals, texts
 from helpers.exercises.framework.answers import Slip, check_number
 from helpers.exercises.framework.blank import Blank
-from helpers.exercises.framework.exercise import KernelExercise, Wrong
+from helpers.exercises.framework.exercise import MANY_STORES, KernelExercise, Wrong, stores_per_thread
+from helpers.exercises.framework.judge import Judged
 from helpers.exercises.framework.maps import MapSlip, MatrixMap
 from helpers.exercises.framework.pictures import StripOf
 from helpers.exercises.framework.predict import Prediction, predict
@@ -148,6 +149,16 @@ def _scaled(N: int, block: int) -> Case:
     return Case({"N": N}, alpha=1.25, block=(block, 1))
 
 
+def takes_several(judged: Judged) -> str:
+    """That a thread of a right kernel takes several elements, where the task is one; of many all exercises speak."""
+    most = int(stores_per_thread(judged).max())
+    return (
+        f"Right, but a thread stores up to {most} elements, and the task is one element per thread."
+        if 1 < most < MANY_STORES
+        else ""
+    )
+
+
 SHOWN_OF_SCALE = _scaled(48, 16)  # no thread idles: that is asked in step 4
 
 SCALE = KernelExercise(
@@ -168,6 +179,7 @@ SCALE = KernelExercise(
     picture=StripOf(SHOWN_OF_SCALE),
     goals=(goals.stored_once(),),
     judged=_scaled(40, 16),
+    remark=takes_several,
     wrong=(
         Wrong("starter", BEGINS_AGAIN),
         Wrong("every_thread_all", EVERY_THREAD_ALL,
@@ -217,6 +229,7 @@ ADD_SCALED = Blank(
     picture=StripOf(Case({"N": 40}, alpha=1.25)),
     goals=(goals.stored_once(),),
     judged=Case({"N": 200}, alpha=1.25),
+    remark=takes_several,
     wrong=(
         Wrong(
             "every_thread_all",

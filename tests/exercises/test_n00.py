@@ -62,3 +62,13 @@ def test_what_the_last_threads_do_is_read_from_a_recording():
 def test_the_picture_shows_the_kernel_as_it_stands():
     assert "32\u00a0elements were not written" in SCALE.show().caption
     assert "every thread wrote one element" in SCALE.show(RIGHT).caption
+
+
+def test_a_thread_with_two_elements_is_remarked():
+    kernel = SCALE.solved.replace("blockIdx.x * blockDim.x", "blockIdx.x * 2 * blockDim.x").replace(
+        "B[index] = c * A[index];",
+        "B[index] = c * A[index];\n    if (index + blockDim.x < N) B[index + blockDim.x] = c * A[index + blockDim.x];",
+    )
+    verdict = SCALE.check(kernel)
+    assert verdict.passed and "up to 2 elements" in verdict.sentence, verdict.sentence
+    assert "one element per thread" not in SCALE.check(SCALE.solved).sentence

@@ -528,7 +528,7 @@ def _stored_again(own: Judged, course: Judged) -> str:
 def _stored_by_few(own: Judged, course: Judged) -> str:
     """That a thread of block (0, 0, 0) stores many times as many elements as one of the course's solution; "" if none
     does."""
-    most = [int(_stores_per_thread(judged).max()) for judged in (own, course)]
+    most = [int(stores_per_thread(judged).max()) for judged in (own, course)]
     if most[1] == 0 or most[0] < MANY_STORES * most[1]:  # a solution may only update by atomics
         return ""
     return (
@@ -537,7 +537,7 @@ def _stored_by_few(own: Judged, course: Judged) -> str:
     )
 
 
-def _stores_per_thread(judged: Judged) -> np.ndarray:
+def stores_per_thread(judged: Judged) -> np.ndarray:
     """The elements of global memory that each thread of block (0, 0, 0) stores, counted as often as it does."""
     stored = np.zeros(judged.threads, int)
     for trace in judged.recording.launches[-1].traces:
