@@ -98,7 +98,7 @@ def test_a_slip_in_the_text_is_named_with_its_line(line, reason):
      "return 4 * k;", "if (n % 2) return n / 2; else return 3 * n + 1;",
      "while ((k = next(k)) < K) x += k;", 'asm("ld {%0}, [%1];" : "=r"(x) : "l"(p));',
      'printf("C[%d, %d]", row, col);', "/* A[row, k] */", "const auto [row, col] = place();",
-     "x[Size<M, 1>::value] = 0;",
+     "x[Size<M, 1>::value] = 0;", "array<array<float, 4>, 4> sums;",
      "float s[8]; for (int k = 1; k <= 8; k += 2) s[k] = 0.0f;",
      "float s[8]; for (int k = 0; k <= 8; ++k) for (int q = k; q < 8; ++q) x += s[k];",
      "lane == 0 && f(x);", "lane == 0 ? f(x) : g(x);", "if (q = lane && x < y) x = 1;", "*t = atomicAdd(t, x) + x;",

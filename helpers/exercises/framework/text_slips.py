@@ -24,7 +24,9 @@ _CONDITIONS = (
      "= assigns: the condition sets {1} to {2}, and holds where that is not 0. == asks whether two numbers are equal, "
      "!= whether they differ."),
 )  # fmt: skip
-_CHAINED = re.compile(r"[\w.]+\s*<=?\s*[\w.]+(?:\s*[-+*/]\s*[\w.]+)*\s*<=?\s*[\w.]+")
+_CHAINED = re.compile(  # and no type of a type: array<array<float, 4>, 4>
+    r"[\w.]+\s*<=?\s*[\w.]+(?:\s*[-+*/]\s*[\w.]+)*\s*<=?\s*[\w.]+\b(?![\w\s,.]*>)"
+)
 _PATTERNS = (
     (re.compile(r"__sync(?:threads|warp)\s*;"),
      ": the name of a function alone calls nothing. Without () there is no barrier."),
