@@ -5,7 +5,7 @@ from __future__ import annotations
 from helpers.exercises.framework import goals, texts
 from helpers.exercises.framework.answers import Slip, check_number
 from helpers.exercises.framework.blank import Blank
-from helpers.exercises.framework.exercise import MANY_STORES, KernelExercise, Wrong, stores_per_thread
+from helpers.exercises.framework.exercise import MANY_STORES, KernelExercise, Wrong, moved_per_thread
 from helpers.exercises.framework.judge import Judged
 from helpers.exercises.framework.maps import MapSlip, MatrixMap
 from helpers.exercises.framework.pictures import StripOf
@@ -151,7 +151,7 @@ def _scaled(N: int, block: int) -> Case:
 
 def takes_several(judged: Judged) -> str:
     """That a thread of a right kernel takes several elements, where the task is one; of many all exercises speak."""
-    most = int(stores_per_thread(judged).max())
+    most = int(moved_per_thread(judged, "st").max())
     return (
         f"Right, but a thread stores up to {most} elements, and the task is one element per thread."
         if 1 < most < MANY_STORES

@@ -82,6 +82,7 @@ def test_a_kernel_that_does_not_run_to_its_end_cannot_be_asked():
         ("if (row < M && col < N);", "is all that depends"),
         ("sum =+ a;", "=+ assigns"),
         ("if (0 <= row < M) x = 1;", "compares in turns"),
+        ("As[y][x] = 0 <= k0 + x < K ? A[k0 + x] : 0.0f;", "has 0 <= k0 + x < K. C++ compares in turns"),
     ],
 )
 def test_a_slip_in_the_text_is_named_with_its_line(line, reason):
@@ -97,7 +98,7 @@ def test_a_slip_in_the_text_is_named_with_its_line(line, reason):
      "return 4 * k;", "if (n % 2) return n / 2; else return 3 * n + 1;",
      "while ((k = next(k)) < K) x += k;", 'asm("ld {%0}, [%1];" : "=r"(x) : "l"(p));',
      'printf("C[%d, %d]", row, col);', "/* A[row, k] */", "const auto [row, col] = place();",
-     "x[Size<M, 1>::value] = 0;",
+     "x[Size<M, 1>::value] = 0;", "array<array<float, 4>, 4> sums;",
      "float s[8]; for (int k = 1; k <= 8; k += 2) s[k] = 0.0f;",
      "float s[8]; for (int k = 0; k <= 8; ++k) for (int q = k; q < 8; ++q) x += s[k];",
      "lane == 0 && f(x);", "lane == 0 ? f(x) : g(x);", "if (q = lane && x < y) x = 1;", "*t = atomicAdd(t, x) + x;",
@@ -490,6 +491,49 @@ def test_lanes_may_return_before_a_vote_of_all():
     exercise, vote = exercises.get("keep_positive"), "        const unsigned votes"
     assert vote in exercise.solved
     assert exercise.check(exercise.solved.replace(vote, f"        if (first + lane >= n) return;\n{vote}")).passed
+
+
+def test_comparisons_as_in_python_are_named_with_all_their_lines():
+    said = text_slips.explanation("x = 0 <= row < M;\ny = 1 < 2;\nif (0 <= col < N) y = 0;\n")
+    assert said.startswith("Lines 1 and 3 have comparisons such as 0 <= row < M. ")
+
+
+def test_an_unwritten_tile_is_not_the_barriers_fault():
+    barriers = exercises.get("barriers")
+    early = barriers.solved.replace("    float acc", "    if (row >= M || col >= N) return;\n    float acc")
+    early = early.replace("row < M && k0", "k0").replace("< K && col < N", "< K")
+    sentence = barriers.check(early).sentence
+    assert "which no thread has written" in sentence and "CUDA's rules" not in sentence
+    assert "the threads with x = 5 to 15 of block (1, 0) have left before a barrier." in sentence
+
+
+def test_tiles_of_half_are_refused():
+    deep = exercises.get("deep_tiles")
+    source = "#include <cuda_fp16.h>\n" + deep.solved.replace("__shared__ float", "__shared__ __half")
+    source = source.replace("As[y][k] * Bs[k][x]", "__half2float(As[y][k]) * __half2float(Bs[k][x])")
+    verdict = deep.check(source)
+    assert not verdict.passed and "It rounds floats to numbers of 16 bits" in verdict.sentence
+
+
+def test_a_kernel_without_tiles_is_told_so():
+    barriers = exercises.get("barriers")
+    plain = re.sub(
+        r"    for \(int k0.*?\n    }\n",
+        "    for (int k = 0; k < K; ++k)\n        if (row < M && col < N) acc += A[row * K + k] * B[k * N + col];\n",
+        barriers.solved, count=1, flags=re.DOTALL,
+    )  # fmt: skip
+    verdict = barriers.check(plain)
+    assert verdict.passed and "never reads shared memory, and the course's solution does." in verdict.sentence
+
+
+def test_a_thread_that_loads_the_tiles_alone_is_named():
+    tiled = exercises.get("tiled")
+    a, b = re.findall(r"\n\s+[AB]s\[y\]\[x\] = [^;]+;", tiled.solved)
+    alone = (a + b).replace("[y][x]", "[i][j]").replace("row", "(blockIdx.y * T + i)").replace("+ x", "+ j")
+    alone = alone.replace("+ y", "+ i").replace("col", "(blockIdx.x * T + j)")
+    loops = f"if (x + y == 0) for (int i = 0; i < T; ++i) for (int j = 0; j < T; ++j) {{{alone} }}"
+    verdict = tiled.check(tiled.solved.replace(b, "").replace(a, f"\n{loops}"))
+    assert verdict.passed and "loads up to 1\u202f024\u00a0numbers" in verdict.sentence, verdict.sentence
 
 
 def test_a_barrier_behind_a_return_is_refused():

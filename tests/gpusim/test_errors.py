@@ -5,7 +5,7 @@ import pytest
 
 import gpusim
 from gpusim import errors
-from gpusim.symbols.source_lines import line_of_access
+from gpusim.symbols.source_lines import line_of_access, proven_calls
 
 F32, I32 = np.float32, np.int32
 SOURCE = """extern "C" __global__ void scale(int n, float a, const float *x, float *y) {
@@ -632,3 +632,9 @@ def test_static_arrays_are_not_said_to_need_room_at_the_launch():
         gpusim.RawModule(code=source).get_function("k")(1, 8, (np.zeros(8, F32), I32(100)))
     assert "of shared memory, which has 64 bytes" in str(caught.value)
     assert "shared_mem" not in str(caught.value)
+
+
+def test_a_call_is_named_only_where_the_function_has_no_other():
+    source = ["__device__ void load(float *to, const float *from) {", "    to[0] = from[0];", "}", "load(As, A);"]
+    assert proven_calls(source, (4,)) == (4,)
+    assert proven_calls([*source, "load(Bs, B);"], (4,)) == ()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpusim.devices import WARP, unravel
+from gpusim.errors import UNWRITTEN_SHARED
 from helpers.exercises.framework import integers
 from helpers.pictures import theme
 
@@ -28,7 +29,8 @@ def explained(facts: Facts) -> str:
     """The condition under which a barrier, or a shuffle that names all lanes, stands, or by which threads return or
     leave the loop before it, so that only some of them come to it; "" if none does.
 
-    It speaks of the block in which the launch went wrong, where that is known.
+    It speaks of the block in which the launch went wrong, where that is known. That a tile has elements which no thread
+    has written is not the barrier's fault: there it says only which threads have left.
     """
     for line, condition, body, leaves, at in _conditions(facts.text):
         named = [
@@ -48,6 +50,10 @@ def explained(facts: Facts) -> str:
                 some = "" if holds is None else _some(holds, facts, pattern == BARRIER)
                 if some:
                     of_block = f"{some} of block {_index(block)}"
+                    if _reads_unwritten(facts) and not leaves:
+                        continue  # a barrier for all fills no tile
+                    if _reads_unwritten(facts):
+                        return f"By `if ({condition}) {leaves}` in line {line}, {of_block} have left before a barrier."
                     does = (
                         f"{what[0].upper()}{what[1:]} comes behind `if ({condition}) {leaves}` in line {line}, by "
                         f"which {of_block} have left{'' if leaves == 'return' else ' the round of the loop'}"
@@ -57,6 +63,12 @@ def explained(facts: Facts) -> str:
                     )
                     return f"{does}: by CUDA's rules all of them must come to it, even where it seems to work without."
     return ""
+
+
+def _reads_unwritten(facts: Facts) -> bool:
+    """Whether what went wrong is that shared memory is read where no thread has written, and no race."""
+    findings = facts.failure.report.findings
+    return bool(findings) and all(finding.kind == UNWRITTEN_SHARED for finding in findings)
 
 
 def _blocks(facts: Facts) -> list[tuple[int, ...]]:

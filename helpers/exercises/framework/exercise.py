@@ -169,7 +169,15 @@ class KernelExercise(Exercise):
                 progress.note(self.name, solved=False)
             said = feedback.verdict(examination, self.problem, self.goals, because, starter=untouched)
             return replace(said, alone=not untouched and not self._draws(examination))
-        if apart := self._right_by_luck(examination, text):
+        assert examination.kernel is not None
+        course = simulated(self.solved, self.problem.entry)
+        largest = max(self.problem.cases, key=lambda case: math.prod(case.sizes.values()))
+        case = self.judged or largest  # of a single element a remark says little
+        both = (
+            judge.measured(examination.kernel, self.problem, case),
+            judge.known_launch(course, self.problem, case),
+        )
+        if apart := self._right_by_luck(examination, text) or _rounded_to_half(*both):
             progress.note(self.name, solved=False)
             return Verdict(False, f"{self.problem.output} is right here.\nWhy that is not enough: {apart}", alone=True)
         device = on_gpu.run(text, self.problem)
@@ -179,16 +187,7 @@ class KernelExercise(Exercise):
         from helpers.exercises.framework import speed  # a kernel that passed: now the model of its time is loaded
 
         timed = any(goal.predicted for goal in self.goals) and not speed.is_multiplication(self.problem)
-
-        assert examination.kernel is not None
-        course = simulated(self.solved, self.problem.entry)
-        largest = max(self.problem.cases, key=lambda case: math.prod(case.sizes.values()))
-        case = self.judged or largest  # of a single element a remark says little
-        both = (
-            judge.measured(examination.kernel, self.problem, case),
-            judge.known_launch(course, self.problem, case),
-        )
-        unpredicted = timed or _far_more_work(*both)
+        unpredicted = timed or _far_more_work(*both) or _loads_by_few(*both)
         fast = "" if unpredicted else speed.line(examination.kernel, text, self.problem, self.name, self.before)
         more = f"{fast}{device.sentence}{self._remarks(*both)}"
         return feedback.verdict(examination, self.problem, self.goals, (), starter=False, more=more)
@@ -486,7 +485,7 @@ def _more_shared(own: Judged, course: Judged) -> str:
     if mine <= due or served < served_there:
         return ""
     declared = theme.thousands(own.kernel.shared_size_bytes)
-    beside = f", of which the kernel itself declares {declared}," if own.shared_bytes else ""
+    beside = f", of which the kernel itself declares {declared}" if own.shared_bytes else ""
     return (
         f"A block takes {theme.thousands(mine)} bytes of shared memory{beside}, and one of the course's solution "
         f"{theme.thousands(due)}."
@@ -525,26 +524,59 @@ def _stored_again(own: Judged, course: Judged) -> str:
     )
 
 
-def _stored_by_few(own: Judged, course: Judged) -> str:
+def _loads_by_few(own: Judged, course: Judged) -> str:
+    """That a thread of block (0, 0, 0) loads many times as many elements as one of the course's solution, and stores no
+    more: then a large launch is not predicted; "" if none does."""
+    said = "" if _stores_by_few(own, course) else _moved_by_few(own, course, "ld", "loads")
+    return said and f"{said} At large sizes its time is not predicted."
+
+
+def _stores_by_few(own: Judged, course: Judged) -> str:
     """That a thread of block (0, 0, 0) stores many times as many elements as one of the course's solution; "" if none
     does."""
-    most = [int(stores_per_thread(judged).max()) for judged in (own, course)]
-    if most[1] == 0 or most[0] < MANY_STORES * most[1]:  # a solution may only update by atomics
+    return _moved_by_few(own, course, "st", "stores")
+
+
+def _moved_by_few(own: Judged, course: Judged, op: str, verb: str) -> str:
+    most, due = (int(moved_per_thread(judged, op).max()) for judged in (own, course))
+    if due == 0 or most < MANY_STORES * due:  # a solution may only update by atomics
         return ""
     return (
-        "Right, but a thread of block (0, 0, 0) of the launch that is counted stores up to "
-        f"{theme.plural(most[0], 'number')}, and one of the course's solution at most {most[1]}."
+        f"Right, but a thread of block (0, 0, 0) of the launch that is counted {verb} up to "
+        f"{theme.plural(most, 'number')}, and one of the course's solution at most {due}."
     )
 
 
-def stores_per_thread(judged: Judged) -> np.ndarray:
-    """The elements of global memory that each thread of block (0, 0, 0) stores, counted as often as it does."""
-    stored = np.zeros(judged.threads, int)
+def moved_per_thread(judged: Judged, op: str) -> np.ndarray:
+    """The elements of global memory that each thread of block (0, 0, 0) loads or stores, counted as often as it
+    does."""
+    moved = np.zeros(judged.threads, int)
     for trace in judged.recording.launches[-1].traces:
-        if (trace.space, trace.op) == ("global", "st"):
+        if (trace.space, trace.op) == ("global", op):
             active = slice(None) if trace.active is None else trace.active[: judged.threads]
-            stored[active] += max(trace.width // 4, 1)
-    return stored
+            moved[active] += max(trace.width // 4, 1)
+    return moved
+
+
+def _shares_nothing(own: Judged, course: Judged) -> str:
+    """That a right kernel never reads shared memory, where the course's solution does; "" if it does, or if its lanes
+    hand each other what they have."""
+    reads, due = (judged.recording.total("requests", "shared", "ld") for judged in (own, course))
+    if reads or not due or own.recording.instructions("SHFL"):
+        return ""
+    return "Right, but the compiled kernel never reads shared memory, and the course's solution does."
+
+
+HALVES = ("F2FP.F16.F32", "F2FP.BF16.F32", "F2F.F16.F32", "F2F.BF16.F32", "cvt.rn.f16", "cvt.rn.bf16")
+
+
+def _rounded_to_half(own: Judged, course: Judged) -> str:
+    """That a kernel whose numbers are right rounds floats to 16 bits where the course's solution does not; "" if it
+    does not."""
+    mine, due = (any(map(judged.recording.instructions, HALVES)) for judged in (own, course))
+    if not mine or due:
+        return ""
+    return "It rounds floats to numbers of 16 bits, and most floats need more."
 
 
 def _stores_per_element(judged: Judged) -> float:
@@ -602,7 +634,9 @@ REMARKS = (
     _in_double,
     _stores_to_input,
     _stored_again,
-    _stored_by_few,
+    _loads_by_few,
+    _stores_by_few,
+    _shares_nothing,
     _more_barriers,
     _more_shared,
     _far_more_work,

@@ -160,6 +160,8 @@ def _failure(
         if in_shared and block:
             told_first = easiest(in_shared, block)
         more = _others(told_first, failure.report.findings)
+        if told_first.kind in (SHARED_RACE, GLOBAL_RACE):
+            already = ""  # C may be right in the launch that races, too
         advised = not starter and all(_OF_ORDER.search(reason) for reason in because)
         advised = advised and not any(repairs.PROVEN in reason for reason in because)  # that is the better advice
         return f"{launch}:\n{_hazard(told_first, problem, source, advised)}{more}{already}"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from helpers.exercises.framework import integers
+from helpers.pictures import theme
 
 COMMA_IN_INDEX = (
     "In C++ the comma in square brackets is no second index. What stands before it is thrown away, so that A[row, k] "
@@ -22,10 +23,10 @@ _CONDITIONS = (
     (re.compile(r"[(\s]*(\w+)\s*=(?!=)\s*([\w.]+)[)\s]*"),
      "= assigns: the condition sets {1} to {2}, and holds where that is not 0. == asks whether two numbers are equal, "
      "!= whether they differ."),
-    (re.compile(r"[(\s]*[\w.]+\s*<=?\s*[\w.]+\s*<=?\s*[\w.]+[)\s]*"),
-     "C++ compares in turns: the first comparison gives 0 or 1, and that is compared with what follows. Write two "
-     "conditions and && between them."),
 )  # fmt: skip
+_CHAINED = re.compile(  # and no type of a type: array<array<float, 4>, 4>
+    r"[\w.]+\s*<=?\s*[\w.]+(?:\s*[-+*/]\s*[\w.]+)*\s*<=?\s*[\w.]+\b(?![\w\s,.]*>)"
+)
 _PATTERNS = (
     (re.compile(r"__sync(?:threads|warp)\s*;"),
      ": the name of a function alone calls nothing. Without () there is no barrier."),
@@ -64,7 +65,8 @@ def explanation(source: str, is_right: Callable[[str], bool] = lambda _: True) -
         if match := pattern.search(_blank_heads(text) if why == COMPARED else text):
             return f"Line {_line(text, match)} has {' '.join(match[0].split()).rstrip(';')}{why}"
     return (
-        _in_conditions(text)
+        _chained_comparisons(text)
+        or _in_conditions(text)
         or _without_effect(text)
         or _declared_again(text)
         or _zero_last(text)
@@ -104,6 +106,19 @@ _COUNTS = re.compile(
     r"\s*(?:unsigned\s+)?(?:int|unsigned|size_t)\s+(\w+)\s*=[^;]*;"
     r"(?:[^;=*\[]|[<>]=)*;\s*(?:\+\+|--)?\1(?:\+\+|--|\s*[-+]=\s*\w+)?\s*"
 )
+
+
+def _chained_comparisons(text: str) -> str:
+    """The lines in which comparisons follow one another as in Python; "" if there are none."""
+    found = list(_CHAINED.finditer(text))
+    if not found:
+        return ""
+    lines = sorted({_line(text, match) for match in found})
+    have = f"Line {lines[0]} has" if len(lines) == 1 else f"Lines {theme.runs(lines)} have comparisons such as"
+    return (
+        f"{have} {' '.join(found[0][0].split())}. C++ compares in turns: the first comparison gives 0 or 1, and that "
+        "is compared with what follows. Write two conditions and && between them."
+    )
 
 
 def _in_conditions(text: str) -> str:
@@ -364,8 +379,9 @@ def _same_memory(text: str) -> str:
     if len(names) < 2 or len({array[1] for array in arrays}) > 1:  # of two types: one memory, read in two ways
         return ""
     first, second = names[:2]
-    lines = f"{_line(text, arrays[0])} and {_line(text, arrays[1])}"
+    lines = [_line(text, array) for array in arrays[:2]]
+    where = f"line {lines[0]}" if lines[0] == lines[1] else f"lines {lines[0]} and {lines[1]}"
     return (
-        f"{first} and {second} (lines {lines}) are the same memory: every array that is extern __shared__ begins where "
+        f"{first} and {second} ({where}) are the same memory: every array that is extern __shared__ begins where "
         f"the memory of the launch begins. A second array in it is a pointer behind the elements of the first."
     )

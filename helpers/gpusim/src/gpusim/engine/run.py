@@ -55,7 +55,7 @@ from gpusim.errors import BY_ALL_THREADS, BarrierError, KernelError, StepLimitEx
 from gpusim.symbols.constant_arrays import NO_CONSTANTS, ConstantArrays
 from gpusim.symbols.local_arrays import NO_ARRAYS, LocalArrays
 from gpusim.symbols.shared_arrays import NO_NAMES, SharedNames
-from gpusim.symbols.source_lines import line_of_access
+from gpusim.symbols.source_lines import line_of_access, proven_calls
 
 LANES_PER_WAVE = 16384
 MEETS_OTHERS = ("ATOM", "RED", "MEMBAR", "SYNCS", "NANOSLEEP", "YIELD")
@@ -669,7 +669,7 @@ class Launch:
         """The source line of a message, on a line of its own, and those that its function was called from."""
         lines = self.program.source_lines
         texts = []
-        for number in (line, *called_from):
+        for number in (line, *proven_calls(lines, called_from)):
             if 1 <= number <= len(lines):
                 start = "  called from line" if texts else "line"
                 texts.append(f"  {start} {number}: {lines[number - 1].strip()}\n")

@@ -28,6 +28,20 @@ def line_of_access(lines: Sequence[str], line: int, array: str) -> int:
     return indexed[0] if len(indexed) == 1 else line
 
 
+def proven_calls(lines: Sequence[str], called_from: Sequence[int]) -> tuple[int, ...]:
+    """The lines from which an inlined function was called, up to the first that calls a function of the source which
+    is called from other lines, too: of such calls the compiler may name the wrong one."""
+    code = [text.partition("//")[0] for text in lines]
+    own = set(re.findall(r"__device__[^;{}()]*?\b([A-Za-z_]\w*)\s*\(", "\n".join(code)))
+    for position, line in enumerate(called_from):
+        if not 1 <= line <= len(code):
+            return tuple(called_from[:position])
+        called = {call[0].rstrip("( ").partition("<")[0].strip() for call in _CALL.finditer(code[line - 1])} & own
+        if any(sum(re.search(rf"\b{name}\b", text) is not None for text in code) > 2 for name in called):
+            return tuple(called_from[:position])
+    return tuple(called_from)
+
+
 def _function_around(code: Sequence[str], line: int) -> tuple[int, int]:
     """The first and the last line of the braces at the top of a source that hold a line."""
     depth, first = 0, 1
