@@ -126,6 +126,8 @@ OUTER_PRODUCT = KernelExercise(
     difficulty=2,
     problem=Gemm("sgemm_patch", (64,), (32, 32), Tiles(BM=32, BN=32, BK=8, TM=4, TN=4)),
     picture=TilePhasesOf(PATCH_CASE, "your kernel", block=(0, 0, 0), phase=0, thread=10),
+    goals=(goals.floats_loaded(3072),),
+    judged=PATCH_CASE,
     wrong=(
         Wrong("starter", "The fragment of B begins one column after that of the thread to the left; its patch "
               "begins at col, TN columns after the patch to the left."),

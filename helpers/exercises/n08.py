@@ -169,7 +169,7 @@ TURNED = Blank(
     problem=Gemm("sgemm", (16, 16), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=4, TN=4), scaled=False,
                  shapes=((64, 128, 24), (128, 192, 8), (64, 64, 16))),
     picture=BankBoardOf(Case({"M": 64, "N": 64, "K": 8}), "your kernel", op="ld"),  # its stores are to be predicted
-    goals=(goals.shared_loads_per_fma(0.14), goals.neighbours_read(4)),
+    goals=(goals.shared_loads_per_fma(0.14), goals.neighbours_read(4), goals.floats_loaded(2048)),
     judged=Case({"M": 64, "N": 64, "K": 16}),
     before="patch",
     wrong=(
@@ -196,7 +196,7 @@ TWO_GROUPS = Blank(
     problem=Gemm("sgemm", (8, 8), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=8, TN=8), scaled=False,
                  shapes=((64, 128, 24), (128, 192, 8), (64, 64, 16))),
     picture=BankBoardOf(Case({"M": 64, "N": 64, "K": 8}), "your kernel", op="ld"),
-    goals=(goals.conflicts("ld"),),
+    goals=(goals.conflicts("ld"), goals.floats_loaded(2048)),
     judged=Case({"M": 64, "N": 64, "K": 16}),
     before="turned",
     wrong=(

@@ -192,7 +192,8 @@ def _difference(
         parts.append(
             f"has {elements(often)} {many} times"
             if elements
-            else f"takes {many} summands from each of {words(often)}, where {due[often].max()} would do"
+            else f"takes {many} summands from {'each of ' if often.sum() > 1 else ''}{words(often)}, where "
+            f"{due[often].max()} would do"
         )
     if foreign.any():
         parts.append(f"has {words(foreign)}, which {'does' if foreign.sum() == 1 else 'do'} not belong to it")

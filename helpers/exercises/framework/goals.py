@@ -117,8 +117,9 @@ def loaded(j: Judged) -> dict[int, Counter[int]]:
     numbers = {parameter.name: number for number, parameter in enumerate(j.kernel.compiled.parameters)}
     instructions, floats = j.all_blocks().launches[-1].program.instructions, {}
     for trace in _global_loads(j):
-        line = instructions[trace.instruction].line
-        floats.setdefault(numbers[trace.array], Counter())[line] += len(trial.elements(trace))
+        if trace.array in numbers:  # and not memory of the kernel's own, from malloc or __device__
+            line = instructions[trace.instruction].line
+            floats.setdefault(numbers[trace.array], Counter())[line] += len(trial.elements(trace))
     return floats
 
 
