@@ -167,6 +167,9 @@ THREE_STAGES = Blank(
         Wrong("waits_for_all", "Right, but wait<0>() waits for both tiles that are under way, also for the one that "
               "is needed an iteration later: only one is under way during the products. wait<1>() waits for the older "
               "one alone.", (("wait<1>();", "wait<0>();"),), text=r"wait\s*<\s*0\s*>"),
+        Wrong("two_commits", "Right, but start closes its group by itself: commit() behind it makes an empty one, and "
+              "wait<1>() then waits for the newest tile, too.",
+              (("start(tile + 2);\n", "start(tile + 2);\n        commit();\n"),)),
         Wrong("started_late", "Right, but the new copies are started after the products: only one group is under way "
               "during them. start(tile + 2) belongs between the barrier and the products.",
               (("        start(tile + 2);\n", ""),

@@ -152,13 +152,7 @@ def _failure(
     if failure.error is not None:
         return f"{launch}:\n{_stopped(failure.error, not all(isinstance(each, Clue) for each in because))}{already}"
     if failure.report.findings:
-        block = failure.case.block or getattr(problem, "block", ())  # an exercise that is no multiplication has none
-        in_shared = [finding for finding in failure.report.findings if finding.kind == SHARED_RACE]
-        told_first = (in_shared or failure.report.findings)[
-            0
-        ]  # what a block computes comes before what blocks exchange
-        if in_shared and block:
-            told_first = easiest(in_shared, block)
+        told_first = first_told(failure, problem)
         more = _others(told_first, failure.report.findings)
         if told_first.kind in (SHARED_RACE, GLOBAL_RACE):
             already = ""  # C may be right in the launch that races, too
@@ -166,6 +160,15 @@ def _failure(
         advised = advised and not any(repairs.PROVEN in reason for reason in because)  # that is the better advice
         return f"{launch}:\n{_hazard(told_first, problem, source, advised)}{more}{already}"
     return f"{launch}:\n{_first_wrong(examination, failure, problem)}{already}"
+
+
+def first_told(failure: Outcome, problem: Problem) -> Finding:
+    """The finding of a launch that is told: what a block computes comes before what blocks exchange."""
+    block = failure.case.block or getattr(problem, "block", ())  # an exercise that is no multiplication has none
+    in_shared = [finding for finding in failure.report.findings if finding.kind == SHARED_RACE]
+    if in_shared and block:
+        return easiest(in_shared, block)
+    return (in_shared or failure.report.findings)[0]
 
 
 _OF_ORDER = re.compile(r"barrier|wait|__sync|fence", re.IGNORECASE)
@@ -180,13 +183,18 @@ _OF_LAUNCH = re.compile(
 MUCH_WORK = " If it does, it executes far more instructions than the course's solution."
 
 
+def without_launch(text: str) -> str:
+    """What the simulator says, without its advice about a launch that is not the learner's."""
+    return _OF_LAUNCH.sub("", text)
+
+
 def _stopped(error: SimulatorError, explained: bool) -> str:
     """What stopped the kernel, without the advice to guard an index: that is one cause of many. explained: the reason
     is known."""
     what, _, advice = str(error).rpartition("\n")
     if isinstance(error, StepLimitExceeded):
         return what if explained else _OF_LAUNCH.sub(MUCH_WORK, str(error))
-    return what if advice.startswith(GUARD) else _OF_LAUNCH.sub("", str(error))
+    return what if advice.startswith(GUARD) else without_launch(str(error))
 
 
 # Advice that is one way of several, or needs a second launch
@@ -215,16 +223,18 @@ _CALL = re.compile(r"copies into (\w+)\[[^\n]*\n    called from line (\d+): (\w+
 
 
 def _in_its_call(message: str, source: str) -> str:
-    """A hazard's sentences with the line that calls the function for the array that is named. Of calls of one inline
-    function the compiler may name the first one."""
+    """A hazard's sentences with the line that calls the function for the array that is named, and without it where
+    several lines do. Of calls of one inline function the compiler may name the first one."""
     match = _CALL.search(message)
     if match is None or re.search(rf"\b{match[1]}\b", match[4]):
         return message
     lines = source.splitlines()
     calls = [n for n, line in enumerate(lines, 1) if re.search(rf"\b{match[3]}\s*\([^;]*&\s*{match[1]}\b", line)]
-    if len(calls) != 1:
+    if not calls:
         return message
     wrong = message[match.start(2) : match.end()]
+    if len(calls) > 1:
+        return message.replace(f"    called from line {wrong}\n", "")
     return message.replace(wrong, f"{calls[0]}: {lines[calls[0] - 1].strip()}")
 
 

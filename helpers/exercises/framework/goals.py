@@ -488,28 +488,30 @@ def _refusal(source: str, entry: str) -> str:
 def copies_under_way(at_least: float) -> Goal:
     """Groups of asynchronous copies that no thread has waited for yet, the mean over all reads from shared memory.
 
-    Groups are counted in the order of the machine code, which in a loop is the order of each iteration. A wait that is
-    executed less often than another one is left out: that is how the last iterations wait, in which nothing is left to
-    copy.
+    Groups are counted in the order of the machine code, which in a loop is the order of each iteration: what follows
+    the first wait is gone through twice, because an iteration begins with the groups that the one before has left. A
+    group without a copy in it is none. A wait that is executed less often than another one is left out: that is how
+    the last iterations wait, in which nothing is left to copy.
     """
 
     def measure(j: Judged) -> float:
-        closed, started, reads, under_way = 0, False, 0, 0
-        executed = [instruction for instruction in j.recording.by_instruction() if instruction.predicated_on]
-        usual = max(
-            (instruction.predicated_on for instruction in executed if instruction.opcode.startswith("DEPBAR")),
-            default=0,
-        )
-        for instruction in executed:
+        code = j.recording.by_instruction()
+        waits = [n for n, one in enumerate(code) if one.opcode.startswith("DEPBAR") and one.predicated_on]
+        usual = max((code[n].predicated_on for n in waits), default=0)
+        groups: list[bool] = []  # those under way, the oldest first: whether copies are in them
+        started, branched, reads, under_way = False, False, 0, 0
+        for instruction in [*code, *code[waits[0] :]] if waits else code:
             if instruction.opcode.startswith("LDGSTS"):
                 started = True
-            elif instruction.opcode.startswith("LDGDEPBAR"):
-                closed, started = closed + 1, False
-            elif instruction.opcode.startswith("DEPBAR"):
-                closed = min(closed, _pending(instruction.text)) if instruction.predicated_on == usual else closed
-            elif instruction.opcode.startswith("LDS"):
+            elif instruction.opcode.startswith("BRA"):  # behind it may be the copies of a group
+                branched = True
+            elif instruction.opcode.startswith("LDGDEPBAR") and instruction.predicated_on:
+                groups, started, branched = [*groups, started or branched], False, False
+            elif instruction.opcode.startswith("DEPBAR") and instruction.predicated_on == usual:
+                groups = groups[max(0, len(groups) - _pending(instruction.text)) :]
+            elif instruction.opcode.startswith("LDS") and instruction.predicated_on:
                 reads += instruction.warps
-                under_way += instruction.warps * (closed + started)
+                under_way += instruction.warps * (sum(groups) + started)
         return under_way / max(1, reads)
 
     return Goal("groups of copies under way during the products", measure, at_least, at_least=True, digits=1)

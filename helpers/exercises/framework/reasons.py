@@ -333,10 +333,8 @@ def nothing_stored(facts: Facts) -> str:
 
 def never_stored(facts: Facts) -> str:
     """What a block reads of an array in shared memory and stores nowhere, as whole rows or columns."""
-    finding = next(
-        (finding for finding in facts.failure.report.findings if feedback.UNWRITTEN in finding.message), None
-    )
-    if finding is None:
+    finding = feedback.first_told(facts.failure, facts.problem) if facts.failure.report.findings else None
+    if finding is None or feedback.UNWRITTEN not in finding.message:
         return ""
     touched = _touched(facts, finding.array, finding.block)
     compound = rf"\b{finding.array}\s*{SUBSCRIPTS}\s*[-+*/]="

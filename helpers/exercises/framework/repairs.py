@@ -71,6 +71,7 @@ def _loops(text: str) -> int:
 
 
 _DECLARED = re.compile(r"(?<![\w.])(int|unsigned|float|double)\s+(\w+)\s*=\s*([^;]*);")
+_DECLARATION = re.compile(rf"\s*(?:const\s+)?{_DECLARED.pattern}\s*")  # a line that is one, and nothing else
 
 
 def with_names_of(source: str, solution: str, text: str | None = None) -> str:
@@ -192,7 +193,10 @@ def _barrier_exchanged(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
 def _as_in_the_solution(
     lines: list[str], foreign: list[int], solution: Collection[str]
 ) -> Iterator[tuple[str, list[str]]]:
-    """A line that is nearly one of the solution's, made that one; then all such lines together."""
+    """A line that is nearly one of the solution's, made that one; then all such lines together.
+
+    A declaration is not made a statement: what it declares would be missing, or of no use.
+    """
     mine, missing = Counter(map(code, lines)), []
     for line in solution:
         mine[code(line)] -= 1
@@ -201,7 +205,7 @@ def _as_in_the_solution(
     missing, pairs = [line.split("//")[0].rstrip() for line in missing], []
     for number in foreign:
         near = difflib.get_close_matches(lines[number - 1].split("//")[0].rstrip(), missing, n=1, cutoff=NEAR)
-        if near:
+        if near and not (_DECLARATION.fullmatch(lines[number - 1].split("//")[0]) and not _DECLARED.search(near[0])):
             pairs.append((number, near[0]))
             yield (
                 _sentence(number, lines[number - 1], near[0]),
