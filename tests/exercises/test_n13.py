@@ -56,14 +56,14 @@ def test_a_rule_in_a_function_of_its_own_is_a_rule():
     text = n13.TUNABLE.solved.replace("template", fits, 1).replace("BM % TM == 0", "fits(BM, TM)")
     assert n13.TUNABLE.check(text).passed
     without = n13.TUNABLE.check(text.replace("static_assert(fits", "// static_assert(fits")).sentence
-    assert "No rule refuses sgemm<36, 64, 8, 8, 4>: patches" in without
+    assert "No rule refuses sgemm<36, 64, 8, 8, 4>: 36 is" in without
 
 
-def test_a_rule_that_is_too_strict_is_quoted():
+def test_a_rule_against_what_can_work_is_quoted():
     strict = n13.TUNABLE.solved.replace("BM % TM == 0", "BM % (2 * TM) == 0")
     wordless = strict.replace(', "BM must be a multiple of TM"', "")
-    assert "your rule “BM must be a multiple of TM” is too strict" in n13.TUNABLE.check(strict).sentence
-    assert "your rule “static_assert(BM % (2 * TM) == 0);” is too strict" in n13.TUNABLE.check(wordless).sentence
+    assert "your rule “BM must be a multiple of TM” refuses it" in n13.TUNABLE.check(strict).sentence
+    assert "your rule “static_assert(BM % (2 * TM) == 0);” refuses it" in n13.TUNABLE.check(wordless).sentence
 
 
 def test_a_path_without_return_is_no_empty_body():
@@ -86,3 +86,13 @@ def test_what_a_search_has_not_done_is_not_its_mistake():
 
     assert "cannot be compared" not in n13.check_search(unguarded).sentence
     assert "has measured nothing" in n13.check_search(lambda candidates, *_: candidates[0]).sentence
+
+
+def test_keep_counts_turns_of_the_gpu_that_it_is_given():
+    fixed = n13.KEEP.replace("turns_of_132", ("-(-tiles // sms)", "-(-tiles // 132)"))
+    assert not n13.check_keep(fixed).passed
+
+
+def test_search_in_an_order_of_its_own_is_refused():
+    verdict = n13.check_search(lambda candidates, measure, budget: n13.search(sorted(candidates), measure, budget))
+    assert "measure in the order of the candidates" in verdict.sentence

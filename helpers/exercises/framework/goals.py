@@ -438,7 +438,7 @@ def right_with(problem: Problem) -> Goal:
         message = _refusal(j.kernel.compiled.source, problem.entry)
         rule = re.search(r'static assertion failed with "(.*)"|static assertion failed\n *\d+ \| *(.*)', message)
         stated = rule and (rule[1] or rule[2])
-        return f"{problem.entry} can work: the condition of your rule “{stated}” is too strict." if stated else ""
+        return f"{problem.entry} can work, and your rule “{stated}” refuses it." if stated else ""
 
     return Goal(
         f"shapes of {len(problem.cases)} are right with {problem.entry}",

@@ -207,7 +207,7 @@ def _thrown_away(text: str) -> str:
     own = re.findall(r"__device__\s+(?:__forceinline__\s+|inline\s+)*(?!void\b)\w+\s+(\w+)\s*\([^)&*]*\)\s*\{", text)
     own = [name for name in own if not re.search(rf"\bvoid\s+{name}\s*\(", text)]
     called = "|".join([*map(re.escape, own), r"__shfl\w*_sync", "__ballot_sync", "__popc"])
-    match = re.search(rf"(?<=[;{{}}])\s*({called})\s*\([^;]*\)\s*;", text)
+    match = re.search(rf"(?<=[;{{}}])\s*({called})\s*\((?:[^;(){{}}]|\([^;()]*\))*\)\s*;", text)
     return f"Line {_line(text, match)} calls {match[1]} and does nothing with what it returns." if match else ""
 
 

@@ -68,8 +68,8 @@ SECOND = """ else if (before(w, from, two.value[1], two.place[1])) {
 
 # One sentence for mistakes that leave the same.
 BOTH_NEW = (
-    "A new first one ends in both places: move the old one before you overwrite it, and compare with the second only "
-    "where it is not the first (else)."
+    "A new first one ends in both places: the old one must be moved before it is overwritten, and only what is not "
+    "the first is compared with the second."
 )
 BEYOND_WARPS = "A lane reads behind the end of of_warp: it has WARPS pairs, those of lanes 0 to WARPS - 1."
 UNFENCED = (

@@ -23,6 +23,7 @@ NEIGHBOURS = "neighbours"  # 1: the two smallest stand side by side in a row, in
 EQUAL = "different"  # so many different numbers in A and in B, so that many elements of C are equal
 NAN_ROWS = "NaN rows"  # so many rows of C are NaN, spread over it
 INFINITE = "infinite"  # 1: every element is infinity
+EXPONENT = "exponent"  # of two, by which every element is multiplied
 
 
 def product(case: Case) -> tuple[np.ndarray, np.ndarray]:
@@ -221,6 +222,7 @@ class RowStatistics:
         generator = np.random.default_rng([M, N, K])
         # Whole numbers of a small range: powers of two whose sums are exact in any order
         A, B = (generator.integers(-1, 2, shape).astype(np.float32) for shape in ((M, K), (K, N)))
+        A *= np.float32(2.0 ** case.sizes.get(EXPONENT, 0))
         expected = of_rows(exact(A, B))
         output = np.full_like(expected, np.nan)
         args = (np.int32(M), np.int32(N), np.int32(K), A, B, output)
