@@ -484,6 +484,18 @@ def test_lanes_may_return_before_a_vote_of_all():
     assert exercise.check(exercise.solved.replace(vote, f"        if (first + lane >= n) return;\n{vote}")).passed
 
 
+def test_a_return_is_no_reason_for_what_was_never_stored():
+    leaves = TREE.replace("    s[t] = i < n", "    if (i >= n) return;\n    s[t] = i < n")
+    sentence = exercises.get("block_tree").check(leaves).sentence
+    assert "which no thread has written" in sentence and "CUDA's rules" not in sentence, sentence
+
+
+def test_a_launch_that_ended_is_not_said_to_have_stopped():
+    votes = exercises.get("keep_positive").solved.replace("v > 0.0f", "!(v < 0.0f)")
+    sentence = exercises.get("keep_positive").check(votes).sentence
+    assert "y[1] is 0, expected" in sentence and "In the launches that run to their end exactly" in sentence, sentence
+
+
 def test_a_barrier_behind_a_return_is_refused():
     leaves = TREE.replace("// first\n", "\n    if (t >= 64) return;\n")
     verdict = exercises.get("block_tree").check(leaves)

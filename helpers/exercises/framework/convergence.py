@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpusim.devices import WARP, unravel
+from gpusim.errors import UNWRITTEN_SHARED
 from helpers.exercises.framework import integers
 from helpers.pictures import theme
 
@@ -28,9 +29,13 @@ def explained(facts: Facts) -> str:
     """The condition under which a barrier, or a shuffle that names all lanes, stands, or by which threads return or
     leave the loop before it, so that only some of them come to it; "" if none does.
 
-    It speaks of the block in which the launch went wrong, where that is known.
+    It speaks of the block in which the launch went wrong, where that is known. That threads left does not explain a
+    read of what nobody has written: they might have stored it, had they stayed.
     """
+    unwritten = UNWRITTEN_SHARED in {finding.kind for finding in facts.failure.report.findings}
     for line, condition, body, leaves, at in _conditions(facts.text):
+        if leaves and unwritten:
+            continue
         named = [
             name
             for name in re.findall(rf"\b(\w+)\s*=?\s*{_ALL_LANES}\s*;?[ \t]*$", facts.text, re.MULTILINE)
