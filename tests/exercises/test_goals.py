@@ -90,6 +90,18 @@ def test_a_fence_of_the_block_is_none_of_the_gpu():
     assert "no __threadfence() lies between the count and the loads behind it" in exercise.check(source).sentence
 
 
+def test_volatile_is_no_fence():
+    stores, loads = "parts[blockIdx.x] = v;\n        __threadfence();", "v += parts[b]"
+    volatile = (stores, "*(volatile float *)&parts[blockIdx.x] = v;"), (loads, "v += *(volatile float *)&parts[b]")
+    exercise, source = changed("last_block", *volatile)
+    assert "volatile is none: the count may be seen before what was stored" in exercise.check(source).sentence
+
+
+def test_a_count_of_the_block_counts_no_blocks():
+    exercise, source = changed("last_block", ("atomicAdd(arrived", "atomicAdd_block(arrived"))
+    assert "the count is atomic for the threads of one block only" in exercise.check(source).sentence
+
+
 def test_columns_that_go_down_are_neighbours_too():
     exercise, source = changed("flat_block", ("threadIdx.x % 16", "15 - threadIdx.x % 16"))
     assert exercise.check(source).passed

@@ -536,6 +536,29 @@ def test_a_thread_that_loads_the_tiles_alone_is_named():
     assert verdict.passed and "loads up to 1\u202f024\u00a0numbers" in verdict.sentence, verdict.sentence
 
 
+def test_a_return_is_no_reason_for_what_was_never_stored():
+    leaves = TREE.replace("    s[t] = i < n", "    if (i >= n) return;\n    s[t] = i < n")
+    sentence = exercises.get("block_tree").check(leaves).sentence
+    assert "which no thread has written" in sentence and "CUDA's rules" not in sentence, sentence
+
+
+def test_a_launch_that_ended_is_not_said_to_have_stopped():
+    votes = exercises.get("keep_positive").solved.replace("v > 0.0f", "!(v < 0.0f)")
+    sentence = exercises.get("keep_positive").check(votes).sentence
+    assert "y[1] is 0, expected" in sentence and "In the launches that run to their end exactly" in sentence, sentence
+
+
+def test_who_happens_to_be_here_is_no_vote():
+    exercise = exercises.get("keep_positive")
+    solved = exercise.solved
+    start, stop = solved.index("        const unsigned votes"), solved.index("        kept +=")
+    branch = """        const unsigned votes = __ballot_sync(FULL, v > 0.0f);
+        if (v > 0.0f) y[kept + __popc(__activemask() & ((1u << lane) - 1))] = v;
+"""
+    verdict = exercise.check(solved[:start] + branch + solved[stop:])
+    assert not verdict.passed and "__activemask() stands under `v > 0.0f` in line" in verdict.sentence
+
+
 def test_a_barrier_behind_a_return_is_refused():
     leaves = TREE.replace("// first\n", "\n    if (t >= 64) return;\n")
     verdict = exercises.get("block_tree").check(leaves)

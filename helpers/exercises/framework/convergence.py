@@ -71,6 +71,22 @@ def _reads_unwritten(facts: Facts) -> bool:
     return bool(findings) and all(finding.kind == UNWRITTEN_SHARED for finding in findings)
 
 
+def of_those_who_happen_to_be_here(facts: Facts) -> str:
+    """A mask of `__activemask()` in a branch: no rule says that all lanes that took it come there together (CUDA guide,
+    'Warp Vote Functions')."""
+    for line, condition, body, leaves, at in _conditions(facts.text):
+        if leaves or "__activemask" not in body:
+            continue
+        holds = [_holds(facts, [f"({condition})", *_around(facts.text, at)], block) for block in _blocks(facts)]
+        if any(lanes is None or _some(lanes, facts, False) for lanes in holds):
+            return (
+                f"__activemask() stands under `{condition}` in line {line}. It names the lanes that happen to be there "
+                "at one time, and CUDA does not promise that all those for which the condition holds are. "
+                "__ballot_sync in front of the branch does."
+            )
+    return ""
+
+
 def _blocks(facts: Facts) -> list[tuple[int, ...]]:
     """The block in which the launch went wrong; where that is not known the first one and the last."""
     error, findings = facts.failure.error, facts.failure.report.findings

@@ -288,39 +288,50 @@ def barriers(at_most: int) -> Goal:
     return Goal(BARRIERS, lambda j: j.barriers, at_most)
 
 
-def loads_behind_count(loaded: int, counted: int, name: str) -> Goal:
-    """Loads of an array behind an atomic operation on another one, with nothing between them by which a load finds what
-    other blocks stored before they counted: a fence, or an atomic operation that acquires, empties the L1.
+def ordered_by_count(shared: int, counted: int, name: str) -> Goal:
+    """Accesses of an array, and atomic operations on another one that counts the blocks, by which a block may miss what
+    others stored before they counted: a strong store (a plain one is a race) or a load without a fence between it and
+    the count, and a count of the block's scope. Behind the count an atomic operation that acquires will do, too.
 
-    loaded, counted: the numbers of the parameters, from 0.  name: ours of the array that is loaded.
+    shared, counted: the numbers of the parameters, from 0.  name: ours of the array that is shared.
     """
 
-    def measure(j: Judged) -> float:
+    def unordered(j: Judged) -> tuple[set[int], set[int], set[int]]:
         names = [parameter.name for parameter in j.kernel.compiled.parameters]
         launch = j.all_blocks().launches[-1]
-        global_loads = {
-            (trace.instruction, trace.op, trace.array) for trace in launch.traces if trace.space == "global"
-        }
-        counts = [at for at, op, array in global_loads if op in ("atom", "red") and array == names[counted]]
-        emptied = [
-            instruction.index
-            for instruction in launch.program.instructions
-            if instruction.opcode.startswith(EMPTIES_L1)
-        ]
-        loads = (at for at, op, array in global_loads if op == "ld" and array == names[loaded])
-        weak = (at for at in loads if not launch.program.instructions[at].strong)
-        before = {at: [count for count in counts if count < at] for at in weak}  # the first: others set it back
-        return sum(bool(some) and not any(min(some) < e < at for e in emptied) for at, some in before.items())
+        code = launch.program.instructions
+        accesses = {(trace.instruction, trace.op, trace.array) for trace in launch.traces if trace.space == "global"}
+        counts = {at for at, op, array in accesses if op in ("atom", "red") and array == names[counted]}
+        stores, loads = (
+            {at for at, op, array in accesses if (op, array) == (what, names[shared])} for what in ("st", "ld")
+        )
+        fences = {i.index for i in code if i.opcode.lower().startswith(FENCES) and ".cta" not in i.opcode.lower()}
+        emptied = {i.index for i in code if i.opcode.startswith(EMPTIES_L1)}
+        first = min(counts, default=len(code))  # those behind it set it back
+        nexts = {at: min((count for count in counts if count > at), default=at) for at in stores if code[at].strong}
+        early = {at for at, count in nexts.items() if at < count and not any(at < fence < count for fence in fences)}
+        late = {at for at in loads if not code[at].strong and first < at and not any(first < e < at for e in emptied)}
+        return early, late, {at for at in counts if OF_BLOCK & set(code[at].opcode.lower().split("."))}
 
-    return Goal(
-        f"of the loads of {name} may find in L1 what was there before the count", measure, 0,
-        explain=lambda _: "Right here, but a GPU does not promise it: no __threadfence() lies between the count and "
-        f"the loads behind it, so the last block may read of {name} what its SM loaded earlier. One belongs behind the "
-        "count, too.",
-    )  # fmt: skip
+    def explain(j: Judged) -> str:
+        early, late, of_block = unordered(j)
+        if early:
+            why = f"no __threadfence() lies between the store to {name} and the count, and volatile is none: the count "
+            why += "may be seen before what was stored"
+        elif late:
+            why = "no __threadfence() lies between the count and the loads behind it, so the last block may read of "
+            why += f"{name} what its SM loaded earlier. One belongs behind the count, too"
+        else:
+            why = "the count is atomic for the threads of one block only, and other blocks count, too"
+        return f"Right here, but a GPU does not promise it: {why}."
+
+    label = f"accesses by which a block may miss what others stored to {name} before they counted"
+    return Goal(label, lambda j: sum(map(len, unordered(j))), 0, explain=explain)
 
 
+FENCES = ("membar", "fence")
 EMPTIES_L1 = ("CCTL.IVALL", "fence", "membar")
+OF_BLOCK = {"sm", "cta"}
 
 
 def reads_before_store(at_least: int, tile_bytes: int) -> Goal:

@@ -215,7 +215,7 @@ LAST_BLOCK = Blank(
     ),
     picture=Drawn(pictures.who_reads),
     goals=(
-        goals.loads_behind_count(2, 3, "parts"),
+        goals.ordered_by_count(2, 3, "parts"),
         goals.no_atomics("The task is to do without an atomic on a float: where blocks add by atomics, the order is "
                          "that in which they come.", 4, "total"),
     ),

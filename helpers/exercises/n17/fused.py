@@ -301,7 +301,7 @@ TWO_OF_ALL = Blank(
     goals=(
         goals.store_sectors(200),
         goals.load_requests(24, PARTS, "parts"),
-        goals.loads_behind_count(PARTS, PARTS + 1, "parts"),
+        goals.ordered_by_count(PARTS, PARTS + 1, "parts"),
         of_alone(),
     ),
     judged=JUDGED_ALL,
