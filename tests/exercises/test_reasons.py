@@ -612,7 +612,7 @@ def test_names_that_changed_places_get_one_advice():
     assert "`row` is 16, and A has 16 rows, 0 to 15.\n" in sentence, sentence
 
 
-def test_no_difference_of_all_is_said_where_some_keep_their_old_value():
+def test_no_common_difference_is_said_where_some_are_kept():
     problem = SimpleNamespace(output="C", prepare=lambda case: SimpleNamespace(grid=(2,)))
 
     def said(due, output):

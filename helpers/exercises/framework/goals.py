@@ -507,7 +507,7 @@ def copies_under_way(at_least: float) -> Goal:
 
     def measure(j: Judged) -> float:
         code = j.recording.by_instruction()
-        waits = [n for n, one in enumerate(code) if one.opcode.startswith("DEPBAR") and one.predicated_on]
+        waits = [n for n, each in enumerate(code) if each.opcode.startswith("DEPBAR") and each.predicated_on]
         usual = max((code[n].predicated_on for n in waits), default=0)
         groups: list[bool] = []  # those under way, the oldest first: whether copies are in them
         started, branched, reads, under_way = False, False, 0, 0

@@ -110,13 +110,13 @@ _COUNTS = re.compile(
 
 def _chained_comparisons(text: str) -> str:
     """The lines in which comparisons follow one another as in Python; "" if there are none."""
-    found = list(_CHAINED.finditer(text))
-    if not found:
+    chains = list(_CHAINED.finditer(text))
+    if not chains:
         return ""
-    lines = sorted({_line(text, match) for match in found})
+    lines = sorted({_line(text, match) for match in chains})
     have = f"Line {lines[0]} has" if len(lines) == 1 else f"Lines {theme.runs(lines)} have comparisons such as"
     return (
-        f"{have} {' '.join(found[0][0].split())}. C++ compares in turns: the first comparison gives 0 or 1, and that "
+        f"{have} {' '.join(chains[0][0].split())}. C++ compares in turns: the first comparison gives 0 or 1, and that "
         "is compared with what follows. Write two conditions and && between them."
     )
 

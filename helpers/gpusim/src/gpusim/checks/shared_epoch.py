@@ -631,8 +631,8 @@ class Epoch:
         if not self._whole_warps_meet:
             position = events["position"]
             for pair in np.flatnonzero(inside & ~conflict):
-                one, two = first[pair], other[pair]
-                conflict[pair] = not self._meet(position[one], time[one], position[two], time[two])
+                at = [(position[event], time[event]) for event in (first[pair], other[pair])]
+                conflict[pair] = not self._meet(*at[0], *at[1])
         plain = [(kind[side] == STORE) | (kind[side] == COPY) for side in (first, other)]
         low, high = np.minimum(kind[first], kind[other]), np.maximum(kind[first], kind[other])
         mixed = ((low == LOAD) & (high == ATOMIC)) | ((low <= UNPOLLED) & (high == VOLATILE_STORE))
