@@ -224,7 +224,7 @@ STRIP = Blank(
         Wrong("rows_eight_apart", "Right, but the four elements of a thread lie BK rows apart. They should lie one "
               "below the other: thread y has rows y * TM to y * TM + 3.", (("y * TM + i", "y + BK * i"),)),
         Wrong("strips_overlap", "Thread y begins at row y, and thread y + 1 only one row below: their strips "
-              "overlap, and most rows of the tile belong to no thread. Thread y begins at row y * TM.",
+              "overlap, and most rows of the tile belong to no thread. It must begin at row y * TM.",
               (("y * TM + i", "y + i"),)),
         Wrong("stores_overlap", "The thread computes rows y * TM to y * TM + 3 and stores to rows y to y + 3, where "
               "its neighbours store, too.", (("tile_row + y * TM + i", "tile_row + y + i"),)),

@@ -71,8 +71,8 @@ def test_the_table_says_what_the_prose_says():
     assert large.ratio(smallest.FUSED) <= 1.03 and large.ratio(smallest.TWO_KERNELS) < 1.02
     ratios = [timed.ratio(smallest.TWO_KERNELS, smallest.FUSED) for timed in RECORDED.timed]
     assert all(ratio > 1 for ratio in ratios) and max(ratios[2:]) > max(ratios[:2])
-    assert "in the last rows the fused kernel takes longer than the product alone" in prose("17")
-    assert all(RECORDED.at(K).ratio(smallest.FUSED) > 1.03 for K in (64, 16))
+    assert "in every row the fused kernel takes longer than the product alone" in prose("17")
+    assert all(timed.ratio(smallest.FUSED) > 1 for timed in RECORDED.timed)
 
 
 def test_all_steps_have_our_solution_to_go_on_with():

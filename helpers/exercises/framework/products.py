@@ -150,7 +150,7 @@ def _explained(probe: Probe, tiles: Tiles) -> Iterator[str]:
         return
     if not probe.count[written].any():
         if K > 1 and not probe.with_beta.any() and not probe.values[2].any():
-            yield "All that is stored to C is 0, even where all numbers of A and B are 1."
+            yield "No product is in C: where all numbers of A and B are 1, and C was 0, all that is stored is 0."
         return
     degrees = probe.degrees
     if missing := [name for name, degree in zip("AB", degrees, strict=True) if degree == 0]:

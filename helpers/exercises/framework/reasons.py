@@ -359,8 +359,8 @@ def never_stored(facts: Facts) -> str:
             f"{_axis(short[0], dimensions)[: -1 if len(numbers) == 1 else None]} {theme.runs(numbers)}"
             for numbers in sets[short[0]]
         )
-        return f"{start} {some} of {name}, and reads {others}."
-    return f"{start} {theme.plural(len(stored), 'element')} of {name}, and reads others, too."
+        return f"{start} {some} of {name}, and reads {others} (as compiled)."
+    return f"{start} {theme.plural(len(stored), 'element')} of {name}, and reads others, too (as compiled)."
 
 
 def _touched(facts: Facts, name: str, block: Index) -> dict[str, dict[int, set[tuple[int, ...]]]]:
