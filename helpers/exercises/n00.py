@@ -212,7 +212,7 @@ ADD_SCALED = Blank(
     difficulty=1,
     problem=MatrixMap(
         "add_scaled",
-        tuple(Case({"N": N}, alpha=1.25) for N in (256, 200, 65, 64, 63, 7, 1)),
+        tuple(Case({"N": N}, alpha=1.25) for N in (1024, 200, 65, 64, 63, 7, 1)),
         lambda i: i.case.alpha * i.source + i.second,
         (
             MapSlip("C holds c · A alone: nothing of B is added.", lambda i: i.case.alpha * i.source),
