@@ -46,7 +46,7 @@ MISTAKES: tuple[tuple[Version, str], ...] = tuple(
         ("groups_of_eight", [("lane // 4, lane % 4", "lane // 8, lane % 8")],
          "A group has four lanes: lane 4 begins the next row."),
         ("turned", [("lane // 4, lane % 4", "lane % 8, lane // 8")],
-         "Neighbouring lanes are neighbours in k; here they go down the rows."),
+         "Neighbouring lanes are neighbours in k, and not in the rows."),
         ("neighbours", [("place + register // 2 * 4", "2 * place + register // 2")],
          "A lane's elements in a row are four k apart. Neighbours in a row belong to neighbouring lanes."),
         ("rows_together", [("group + register % 2 * 8", "2 * group + register % 2")],

@@ -126,7 +126,7 @@ def test_factor_in_a_register_is_not_read_from_memory_each_time():
 def test_each_array_has_its_own_elements():
     exercise, source = changed(
         "add_scaled",
-        ('extern "C"', '__device__ float scaled[256];\nextern "C"'),
+        ('extern "C"', '__device__ float scaled[1024];\nextern "C"'),
         ("C[index] = c * A[index]", "C[index] = (scaled[index] = c * A[index])"),
     )
     assert exercise.check(source).passed

@@ -319,8 +319,8 @@ def ordered_by_count(shared: int, counted: int, name: str) -> Goal:
             why = f"no __threadfence() lies between the store to {name} and the count, and volatile is none: the count "
             why += "may be seen before what was stored"
         elif late:
-            why = "no __threadfence() lies between the count and the loads behind it, so the last block may read of "
-            why += f"{name} what its SM loaded earlier. One belongs behind the count, too"
+            why = "no __threadfence() lies between the count and the loads behind it, which may then find of "
+            why += f"{name} what their SM loaded earlier. One belongs behind the count, too"
         else:
             why = "the count is atomic for the threads of one block only, and other blocks count, too"
         return f"Right here, but a GPU does not promise it: {why}."
