@@ -13,7 +13,7 @@ from gpusim.occupancy import occupancy
 from helpers import run
 from helpers.exercises.clocks import predict_cold, predict_unsynchronised, predict_warm, predict_zeros
 from helpers.exercises.framework import functions, goals, texts
-from helpers.exercises.framework.answers import Verdict, as_line
+from helpers.exercises.framework.answers import Clue, Verdict, as_line
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import Wrong
 from helpers.exercises.framework.functions import Version
@@ -379,7 +379,7 @@ def _why_it_found(
         why = "Some results were right: return the fastest of them."
     else:
         return ""
-    return f"\nWhy: {why}"
+    return f"\n{as_line(Clue(why))}"
 
 
 def yours(search: Search) -> Search:
