@@ -88,7 +88,7 @@ FOUR_AT_ONCE = KernelExercise(
     difficulty=1,
     problem=MatrixMap(
         "scale",
-        tuple(Case({"N": N}, alpha=1.25) for N in (512, 2048, 515, 1021, 1022, 7, 3, 1)),
+        tuple(Case({"N": N}, alpha=2.5 if N == 1022 else 1.25) for N in (512, 2048, 515, 1021, 1022, 7, 3, 1)),
         _scaled,
         (
             MapSlip("alpha is missing.", lambda i: i.source),
