@@ -161,11 +161,7 @@ def why_dropped(params: Params, size: int, sms: int) -> str:
     return ""
 
 
-def _returns_none(function: Callable[..., Any]) -> Verdict:
-    """The word on a function that returns None: one without a body is not answered yet."""
-    if functions.computes(function):
-        return Verdict(False, "Your function computes something and returns None: end it with return and the answer.")
-    return Verdict(None, "Your function returns None: write its body below the comments, and run the cell again.")
+UNTOUCHED = "Your function returns None: write its body below the comments, and run the cell again."
 
 
 def keep(params: Params, size: int, sms: int) -> bool:
@@ -250,7 +246,7 @@ def check_keep(keep: Keep) -> Verdict:
         except Exception as error:
             return Verdict(False, f"{type(error).__name__}: {error}, for {written(_short(case.arguments[0]))}.")
     if all(decision is None for decision in decisions):
-        return _returns_none(keep)
+        return functions.returns_none(keep, UNTOUCHED)
     if None in decisions:
         return Verdict(False, f"{cases[decisions.index(None)].words}: your function returns None, not True or False.")
     answers = tuple(map(bool, decisions))
@@ -330,7 +326,7 @@ def check_search(search: Search) -> Verdict:
             return Verdict(False, f"{type(error).__name__}: {error}. The case: {about}.{because}")
         if not asked:
             measured_nothing = Verdict(False, f"It gives {result!r}, and has measured nothing.")
-            return _returns_none(search) if result is None else measured_nothing
+            return functions.returns_none(search, UNTOUCHED) if result is None else measured_nothing
         case = f"The case: {about}. Candidates {', '.join(candidates)}, budget {budget}."
         if len(asked) > budget:
             return Verdict(False, f"{len(asked)} measurements, but the budget is {budget}. {case}")

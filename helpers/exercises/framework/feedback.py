@@ -49,7 +49,7 @@ def verdict(
     exercise begins with: no cross for it.  more: what to add for a kernel that passed.
     """
     if examination.kernel is None:
-        message = _OF_LAUNCH.sub("", examination.message)
+        message = without_launch(examination.message)
         return Verdict(False, "\n".join([message, *map(as_line, because)]))
     failure = examination.first_failure
     picture = None
@@ -152,18 +152,18 @@ def _failure(
     if failure.error is not None:
         return f"{launch}:\n{_stopped(failure.error, not all(isinstance(each, Clue) for each in because))}{already}"
     if failure.report.findings:
-        told_first = first_told(failure, problem)
-        more = _others(told_first, failure.report.findings)
-        if told_first.kind in (SHARED_RACE, GLOBAL_RACE):
+        reported = first_reported(failure, problem)
+        more = _others(reported, failure.report.findings)
+        if reported.kind in (SHARED_RACE, GLOBAL_RACE):
             already = ""  # C may be right in the launch that races, too
         advised = not starter and all(_OF_ORDER.search(reason) for reason in because)
         advised = advised and not any(repairs.PROVEN in reason for reason in because)  # that is the better advice
-        return f"{launch}:\n{_hazard(told_first, problem, source, advised)}{more}{already}"
+        return f"{launch}:\n{_hazard(reported, problem, source, advised)}{more}{already}"
     return f"{launch}:\n{_first_wrong(examination, failure, problem)}{already}"
 
 
-def first_told(failure: Outcome, problem: Problem) -> Finding:
-    """The finding of a launch that is told: what a block computes comes before what blocks exchange."""
+def first_reported(failure: Outcome, problem: Problem) -> Finding:
+    """The finding of a launch that is reported: what a block computes comes before what blocks exchange."""
     block = failure.case.block or getattr(problem, "block", ())  # an exercise that is no multiplication has none
     in_shared = [finding for finding in failure.report.findings if finding.kind == SHARED_RACE]
     if in_shared and block:

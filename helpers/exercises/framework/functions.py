@@ -95,11 +95,7 @@ def judged(
     if all(answer is None for answer in answers):
         if printed.getvalue():
             return Verdict(False, "Your function prints and returns None: its answer is what stands behind return.")
-        if computes(function):
-            return Verdict(
-                False, "Your function computes something and returns None: end it with return and the answer."
-            )
-        return Verdict(None, "Your function returns None. Write its body; it ends with return and the answer.")
+        return returns_none(function, "Your function returns None. Write its body; it ends with return and the answer.")
     print(printed.getvalue(), end="")  # what the learner wants to see while looking for a mistake
     for case, answer in zip(cases, answers, strict=True):
         if _is_number(answer):
@@ -136,7 +132,14 @@ def _changes(function: Callable[..., Any], case: Case) -> bool:
     return arguments != case.arguments
 
 
-def computes(function: Callable[..., Any]) -> bool:
+def returns_none(function: Callable[..., Any], untouched: str) -> Verdict:
+    """The word on a function that returns None; untouched: on one without a body, which is not answered yet."""
+    if _computes(function):
+        return Verdict(False, "Your function computes something and returns None: end it with return and the answer.")
+    return Verdict(None, untouched)
+
+
+def _computes(function: Callable[..., Any]) -> bool:
     """Whether a function sets a variable of its own, looks something up, or combines its arguments."""
     code = getattr(function, "__code__", None)
     if code is None:

@@ -333,7 +333,7 @@ def nothing_stored(facts: Facts) -> str:
 
 def never_stored(facts: Facts) -> str:
     """What a block reads of an array in shared memory and stores nowhere, as whole rows or columns."""
-    finding = feedback.first_told(facts.failure, facts.problem) if facts.failure.report.findings else None
+    finding = feedback.first_reported(facts.failure, facts.problem) if facts.failure.report.findings else None
     if finding is None or feedback.UNWRITTEN not in finding.message:
         return ""
     touched = _touched(facts, finding.array, finding.block)

@@ -413,9 +413,8 @@ class GlobalWatch:
     def _make(self, word: int) -> None:
         self._word = word
         words = -(-self.allocation.bytes_.size // word)
-        self.writer = _Accesses(
-            words
-        )  # the last one; and of concurrent updates, or stores of the same value, before it:
+        self.writer = _Accesses(words)  # the last one
+        # Of concurrent updates, or stores of the same value, before it:
         self.near = _Accesses(words)  # the last one of the same block
         self.far = _Accesses(words)  # the last one of another
         self.plain = _Accesses(words)  # the last plain store, where a strong one came after it
