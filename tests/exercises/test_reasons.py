@@ -152,7 +152,7 @@ def test_what_only_looks_like_a_slip_is_left_alone(line):
         ("histogram", "mine[x[i]], 1", "mine[i], 1", "Its bin is the number itself, x[i]."),
         ("naive", "k < K; ++k", "k > K; ++k", "does not hold (K is 24). With `k < K` this launch is right."),
         ("naive", "sum += A", "sum + A", "and does nothing with it: sum stays what it was"),
-        ("add_scaled", "if (index < N) C[index] = c * A[index]", "C[N] = c * A[N]", "`N` is 256 in every thread"),
+        ("add_scaled", "if (index < N) C[index] = c * A[index]", "C[N] = c * A[N]", "`N` is 1024 in every thread"),
         ("beta", "beta != 0.0f", "beta > 0.0f", "does not hold for beta = -0.5"),
         ("warp_numbers", "thread / 32", "threadIdx.x / 32 + threadIdx.y * blockDim.x / 32", "one by one"),
     ],
@@ -660,7 +660,7 @@ def test_0_is_the_value_of_no_element_in_particular():
         ("shares", "next += ", "next = ", "never moves on", "gets to the end of the share"),
         ("argmin", "if (w < v || (w == v && from < place)) ", "", "is full of 0", "at[0] is 127, expected 82"),
         ("scale", "c * A[index]", "c * A[index] + threadIdx.y + 1", "which is 0", "1 more than it should be"),
-        ("add_scaled", "+ B[index]", "+ A[gridDim.x * blockDim.x]", "own element", "is 256 in every thread"),
+        ("add_scaled", "+ B[index]", "+ A[gridDim.x * blockDim.x]", "own element", "is 1024 in every thread"),
         ("naive", "int k = 0; k", "int i = 0; i < 0; ++i) {}\nfor (int k = 1; k", "never entered", "k = 0, is"),
         (
             "beta",
