@@ -559,10 +559,13 @@ def test_who_happens_to_be_here_is_no_vote():
     assert not verdict.passed and "__activemask() stands under `v > 0.0f` in line" in verdict.sentence
 
 
-def test_a_barrier_behind_a_return_is_refused():
-    leaves = TREE.replace("// first\n", "\n    if (t >= 64) return;\n")
-    verdict = exercises.get("block_tree").check(leaves)
-    assert not verdict.passed and "by which threads 64 to 127 of block (0, 0) have left" in verdict.sentence
+def test_a_barrier_orders_no_stores_of_threads_that_ended():
+    leaves = "    if (t >= 64) return;\n"
+    tree = exercises.get("block_tree")
+    assert tree.check(TREE.replace("// first\n", "\n" + leaves)).passed
+    verdict = tree.check(TREE.replace("    __syncthreads();  // first\n", leaves + "    __syncthreads();\n"))
+    assert not verdict.passed and "threads 64 to 127 of block (0, 0) have left before a barrier" in verdict.sentence
+    assert "does not order what the others stored in s in front of that line" in verdict.sentence
 
 
 def test_two_stores_that_meet_are_not_answered_by_a_barrier():

@@ -1,7 +1,8 @@
 """Whether all threads come to what they must come to together: the barriers of a block, the shuffles of a warp.
 
-A GPU may seem to do what is meant even where some threads never come: those that have ended are not waited for. It is
-not defined all the same (CUDA guide, 'Synchronization Functions'), so a kernel that passes is asked, too.
+A GPU may seem to do what is meant even where some threads never come. It is not defined all the same (CUDA guide,
+'Synchronization Functions'), so a kernel that passes is asked, too. Threads that have ended are not waited for (CUDA
+guide, 'Independent Thread Scheduling'): they are missed at a barrier only if it is to order what they stored.
 """
 
 from __future__ import annotations
@@ -54,15 +55,33 @@ def explained(facts: Facts) -> str:
                         continue  # a barrier for all fills no tile
                     if _reads_unwritten(facts):
                         return f"By `if ({condition}) {leaves}` in line {line}, {of_block} have left before a barrier."
+                    if leaves == "return":
+                        left = f"By `if ({condition}) return` in line {line}, {of_block} have left before a barrier"
+                        if stored := _stored_since_a_barrier(facts.text, at):
+                            return (
+                                f"{left}. It waits only for threads that have not ended, so it does not order what the "
+                                f"others stored in {stored} in front of that line."
+                            )
+                        if facts.failure.passed:
+                            continue
+                        return f"{left}."
                     does = (
                         f"{what[0].upper()}{what[1:]} comes behind `if ({condition}) {leaves}` in line {line}, by "
-                        f"which {of_block} have left{'' if leaves == 'return' else ' the round of the loop'}"
+                        f"which {of_block} have left the round of the loop"
                         if leaves
                         else f"{what[0].upper()}{what[1:]} stands under `{condition}` in line {line}, which holds for "
                         f"{of_block} and not for the others"
                     )
                     return f"{does}: by CUDA's rules all of them must come to it, even where it seems to work without."
     return ""
+
+
+def _stored_since_a_barrier(text: str, at: int) -> str:
+    """A shared array to which something is assigned between the last barrier in front of a place and the place."""
+    behind_barrier = max((match.end() for match in re.finditer(BARRIER, text[:at])), default=0)
+    arrays = re.findall(r"__shared__[^;]*?(\w+)\s*\[", text)
+    stores = (rf"\b{name}\s*(?:\[[^;=]*\])+\s*[-+*/|^&]?=(?!=)" for name in arrays)
+    return next((name for name, store in zip(arrays, stores) if re.search(store, text[behind_barrier:at])), "")
 
 
 def _reads_unwritten(facts: Facts) -> bool:
