@@ -78,10 +78,9 @@ def explained(facts: Facts) -> str:
 
 def _stored_since_a_barrier(text: str, at: int) -> str:
     """A shared array to which something is assigned between the last barrier in front of a place and the place."""
-    behind_barrier = max((match.end() for match in re.finditer(BARRIER, text[:at])), default=0)
+    between = text[max((match.end() for match in re.finditer(BARRIER, text[:at])), default=0) : at]
     arrays = re.findall(r"__shared__[^;]*?(\w+)\s*\[", text)
-    stores = (rf"\b{name}\s*(?:\[[^;=]*\])+\s*[-+*/|^&]?=(?!=)" for name in arrays)
-    return next((name for name, store in zip(arrays, stores) if re.search(store, text[behind_barrier:at])), "")
+    return next((name for name in arrays if re.search(rf"\b{name}\s*(?:\[[^;=]*\])+\s*[-+*/|^&]?=(?!=)", between)), "")
 
 
 def _reads_unwritten(facts: Facts) -> bool:
