@@ -166,7 +166,7 @@ SCALE = KernelExercise(
     difficulty=1,
     problem=MatrixMap(
         "scale",
-        (SHOWN_OF_SCALE, _scaled(40, 16), _scaled(1, 32), _scaled(40, 8), _scaled(150, 64)),
+        (SHOWN_OF_SCALE, _scaled(40, 16), _scaled(1, 32), _scaled(40, 8), _scaled(300, 64)),
         lambda i: i.case.alpha * i.source,
         (
             MapSlip("That is A + c in every element; to scale is to multiply.", lambda i: i.case.alpha + i.source),
@@ -261,7 +261,7 @@ ADD_SCALED = Blank(
             "one_too_many", "Threads whose index is N or more must do nothing: the last element has the index N - 1."
         ),
         Wrong("last_missing", "The last element has the index N - 1, and index < N - 1 leaves it out."),
-        Wrong("scales_both", "c multiplies A alone, not the sum."),
+        Wrong("scales_both", "c multiplies the sum here; it must multiply A alone."),
         Wrong("scales_B", "c multiplies B here; it belongs to A."),
         Wrong("adds_to_C", "The result is added to what was in C: it must replace it."),
     ),

@@ -191,7 +191,7 @@ MISTAKES: tuple[tuple[Version, str], ...] = tuple(
         ("divided_by_1000_again", [("/ 1e6", "/ 1e12")], UNITS[1e-6]),
         ("speeds_exchanged", [("K / gpu.peak_fp32_gflops", "K / gpu.memory_gb_per_s"),
                               ("M * N) / gpu.memory_gb_per_s", "M * N) / gpu.peak_fp32_gflops")],
-         "Peak and bandwidth are exchanged: operations are divided by the peak, bytes by the bandwidth."),
+         "Peak and bandwidth are exchanged: operations must be divided by the peak, and bytes by the bandwidth."),
         ("no_brackets", [("4 * (M * K + K * N + M * N) /", "4 * M * K + K * N + M * N /")],
          "* and / come before +: the sum of the three matrices belongs in brackets."),
         ("always_an_h200", [("gpu.peak_fp32_gflops", repr(_GPU.peak_fp32_gflops)),

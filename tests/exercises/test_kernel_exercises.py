@@ -311,7 +311,7 @@ def test_only_a_passing_kernel_learns_its_predicted_time():
 
 
 def test_verdict_says_its_predictions_sizes_unless_a_goal_does():
-    assert "N = 150: " in exercises.get("scale").check(exercises.get("scale").solved).sentence
+    assert "N = 300: " in exercises.get("scale").check(exercises.get("scale").solved).sentence
     column_sums = exercises.get("column_sums")
     assert column_sums.check(column_sums.solved).sentence.count("predicted") == 1
 

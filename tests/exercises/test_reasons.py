@@ -732,14 +732,15 @@ def test_a_slip_known_by_its_numbers_alone_is_said_of_the_slip():
     others = naive.check(naive.solved.replace(store, f"{skips} {store.replace('sum', 'all')}")).sentence
     own = naive.check(naive.solved.replace("k = 0", "k = 1")).sentence
     because = "The first product, k = 0, is missing: the loop over k begins one step too late."
-    assert f"\nClue: Exactly the same happens with this slip: “{because}”" in others
+    assert f"\nClue: Exactly the same happens with a known slip. The answer to it is: “{because}”" in others
     assert f"\nWhy: {because}" in own
 
 
 def test_a_slip_seen_in_some_launches_is_said_of_those():
     beta, guard = exercises.get("beta"), "if (row >= M || col >= N) return;"
     sentence = beta.check(beta.solved.replace(guard, "").replace("alpha * sum", "sum")).sentence
-    assert "\nClue: In the launches that run to their end exactly the same happens with this slip: “alpha" in sentence
+    ended = "\nClue: In the launches that run to their end exactly the same happens with a known slip."
+    assert f"{ended} The answer to it is: “alpha" in sentence
     both = beta.solved.replace("old = C[row * N + col]", "old = C[row * N + col + 1]")
     assert "beta multiplies" not in beta.check(both.replace("alpha * sum +", "alpha *")).sentence  # all of them are 0
 
@@ -750,7 +751,7 @@ def test_reason_speaks_of_the_slip_where_the_names_are_exchanged():
     assert "\nWhy: A is read in column col." in same
     exchanged = re.sub(r"\b(?:row|col)\b", lambda name: {"row": "col", "col": "row"}[name[0]], named)
     other = exercises.get("naive").check(exchanged).sentence
-    assert "happens with this slip: “A is read in column col." in other
+    assert "happens with a known slip. The answer to it is: “A is read in column col." in other
 
 
 @pytest.mark.parametrize("mask", ["mask = __ballot_sync(mask, lane < 16);", "if (lane >= 16) return;"])

@@ -28,8 +28,8 @@ HEAD_OF_HAZARD = 2  # lines: the launch, and what happened where
 
 BOTH_STORE = "Both store, in no order, so that it is chance which value stays."
 ATOMIC_AND_STORE = (
-    "One thread changes the element by an atomic function, and another one stores to it, in no order: if the store "
-    "comes later, the change is lost."
+    "One thread changes the element by an atomic function, another one stores to it, and nothing that puts the two in "
+    "order was found. A store that comes later overwrites the change."
 )
 ONE_OWNER = "One thread reads what another one writes, in no order."
 

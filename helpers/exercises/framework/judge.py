@@ -237,8 +237,8 @@ def as_slip(*because: str, what: str = SAME) -> Clue:
 
     what: was compared.
     """
-    which = "this slip" if len(because) == 1 else "these two slips together"
-    return Clue(f"{what} {which}: {' '.join(f'“{sentence}”' for sentence in because)}")
+    which = "a known slip. The answer to it is:" if len(because) == 1 else "two known slips. The answers to them are:"
+    return Clue(f"{what} {which} {' '.join(f'“{sentence}”' for sentence in because)}")
 
 
 def library_slips(outcomes: Sequence[Outcome], problem: Problem) -> tuple[str, ...]:

@@ -112,14 +112,14 @@ def _beside(ms: float, name: str, before: str) -> str:
         return f"{sentence} The course's own {name} is predicted to take {_time(own_ms)}."
     if own is None or predicted is None or (ms < predicted) == (own.median_ms < earlier.median_ms):
         return sentence
-    if own_ms is None or not 1 / LIKE < ms / own_ms < LIKE:
+    if own_ms is None or (own_ms < predicted) != (ms < predicted) or not 1 / LIKE < ms / own_ms < LIKE:
         return sentence  # another kernel than the course's: of this one nothing is recorded
     slower = own.median_ms > earlier.median_ms
     share = (own.median_ms / earlier.median_ms if slower else earlier.median_ms / own.median_ms) - 1
     return (
-        f"{sentence} The model puts the two in the wrong order: the course's own {name} was recorded at "
-        f"{_time(own.median_ms)}, "
-        f"{100 * share:.0f} % {'slower' if slower else 'faster'} than {before}. Go by the recording."
+        f"{sentence} The model errs in the order of the course's own two kernels: {name} is predicted to be "
+        f"{'faster' if slower else 'slower'}, and was recorded at {_time(own.median_ms)}, "
+        f"{100 * share:.0f} % {'slower' if slower else 'faster'} than {before}."
     )
 
 

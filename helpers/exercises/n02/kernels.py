@@ -90,6 +90,8 @@ W_SLIPS = {
                              lambda i: _thread(i)[0] // 32 + i.block[0] // 32 * _thread(i)[1]),
     "sum_not_divided": MapSlip("/ comes before +: only blockDim.x * y is divided by 32. The sum belongs in brackets.",
                                lambda i: _thread(i)[0] + i.block[0] * _thread(i)[1] // 32),
+    "x_alone_divided": MapSlip("/ comes before +: only threadIdx.x is divided by 32. The sum belongs in brackets.",
+                               lambda i: _thread(i)[0] // 32 + i.block[0] * _thread(i)[1]),
     "pairs_of_rows": MapSlip("This counts pairs of rows. They are a warp where a row has 16 threads; other blocks have "
                              "rows of other lengths.",
                              lambda i: _thread(i)[1] // 2 + 0 * i.col),
