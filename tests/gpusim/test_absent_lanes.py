@@ -128,6 +128,27 @@ RIGHT = {
         "if (t < n) { auto group = cg::coalesced_threads(); float v = x[t], sum = 0;"
         "for (int i = 0; i < group.size(); ++i) sum += group.shfl(v, i); if (group.thread_rank() == 0) y[0] = sum; }",
     ),
+    "each side of a ballot among its own": (
+        32, 20,
+        "unsigned mask = __ballot_sync(FULL, t < n); if (t >= n) mask = ~mask; float v = x[t], sum = 0;"
+        "for (unsigned rest = mask; rest; rest &= rest - 1) sum += __shfl_sync(mask, v, __ffs(rest) - 1);"
+        "if (t == 0) y[0] = sum;",
+    ),
+    "equals hand on what their leader got": (
+        32, 32,
+        "__shared__ float sums[4]; if (t < 4) sums[t] = 0; __syncwarp();"
+        "const unsigned mask = __match_any_sync(FULL, t & 3);"
+        "float v = x[t]; for (unsigned rest = mask & (mask - 1); rest; rest &= rest - 1) {"
+        "  float w = __shfl_sync(mask, x[t], __ffs(rest) - 1); if (lane == __ffs(mask) - 1) v += w; }"
+        "if (lane == __ffs(mask) - 1) sums[t & 3] = v; __syncwarp();"
+        "if (t == 0) y[0] = sums[0] + sums[1] + sums[2] + sums[3];",
+    ),
+    "neighbours of another group are left out": (
+        32, 32,
+        "const unsigned mask = __match_any_sync(FULL, t / 16); float v = x[t]; for (int o = 8; o; o /= 2) {"
+        "  float w = __shfl_down_sync(mask, v, o); v += mask >> ((lane + o) & 31) & 1 && lane + o < 32 ? w : 0.0f; }"
+        "v += __shfl_xor_sync(FULL, v, 16); if (t == 0) y[0] = v;",
+    ),
     "an array in local memory on the way": (
         32, 32,
         "float v[4] = {x[t], 0, 0, 0}; for (int o = 16; o; o /= 2) { v[o & 3] += 0;"
@@ -183,6 +204,29 @@ WRONG = {
     ),
     "a given mask": (32, 32, 0xFF, "y[t] = __shfl_down_sync(m, x[t], 4);", "0x000000ff, does not name it"),
     "a given mask of a vote": (32, 32, 0xFF, "y[t] = __ballot_sync(m, x[t] > 0);", "0x000000ff, does not name it"),
+    "a ballot of some, used by all": (
+        32, 20, 0, "const unsigned mask = __ballot_sync(FULL, t < n); y[t] = __shfl_xor_sync(mask, x[t], 1);",
+        "0x000fffff, does not name it",
+    ),
+    "a barrier of those of a ballot": (
+        32, 20, 0, "const unsigned mask = __ballot_sync(FULL, t < n); y[t] = 1; __syncwarp(mask & 0xffffu);",
+        "0x0000ffff, does not name it",
+    ),
+    "a vote by those of a ballot": (
+        32, 20, 0, "const unsigned mask = __ballot_sync(FULL, t < n); y[t] = __any_sync(mask, x[t] > 3);",
+        "0x000fffff, does not name it",
+    ),
+    "equals of lane 0, used by all": (
+        32, 32, 0,
+        "const unsigned mask = __shfl_sync(FULL, __match_any_sync(FULL, t & 3), 0);"
+        "y[t] = __shfl_xor_sync(mask, x[t], 4);",
+        "0x11111111, does not name it",
+    ),
+    "from lanes that are not equal": (
+        32, 32, 0,
+        "y[t] = __shfl_xor_sync(__match_any_sync(FULL, t & 3), x[t], 1);",
+        "from lane 1 of its warp, which the mask does not name",
+    ),
     "a computed mask": (32, 8, 0, "y[t] = __any_sync((1u << n) - 1, x[t] > 0);", "0x000000ff, does not name it"),
 }  # fmt: skip
 
@@ -274,6 +318,13 @@ IN_BRANCHES = {
         "if (lane < 16) y[t] = __popc(__ballot_sync(FULL, lane % 3 == 0)) + 1;"
         " else y[t] = __popc(__ballot_sync(FULL, lane % 5 == 0));",
         np.where(LOW, 6 + 3 + 1, 6 + 3),  # 0, 3, …, 15 of the lower lanes; 20, 25, 30 of the upper ones
+    ),
+    "masks of ballots": (
+        "if (lane < 16) { const unsigned mask = __ballot_sync(FULL, lane != 3); y[t] = x[t];"
+        " if (lane != 3) y[t] = __shfl_sync(mask, x[t], 31) + 1; }"
+        " else { const unsigned mask = __ballot_sync(FULL, lane != 20); y[t] = x[t];"
+        " if (lane != 20) y[t] = __shfl_sync(mask, x[t], 31); }",
+        np.where((T % 32 == 3) | (T % 32 == 20), T + 1, T // 32 * 32 + 32 + LOW),
     ),
     "three branches": (
         "if (lane < 8) y[t] = __shfl_sync(FULL, x[t], 31) + 1;"

@@ -132,6 +132,10 @@ class BarrierError(KernelError):
     """`__syncthreads()` was not reached by all threads of a block, or by a part of a warp only."""
 
 
+class ExchangeApart(KernelError):
+    """At PTX level lanes of a warp exchange values between branches, which only machine code does."""
+
+
 class BarrierWarning(UserWarning):
     """Whole warps of a block passed one barrier at different `__syncthreads()`, which a GPU lets them do."""
 

@@ -351,10 +351,13 @@ class Checker(Observer):
             write = partial(self.findings.messages.not_named, mask=bits)
             self.findings.warp_mask(wave, instruction, row, thread, write)
 
-    def take_from(self, at_ptx: "Checker") -> None:
-        """Of what a watch at PTX level found, what shows there alone: masks that do not name the calling lanes, and
-        variables that are never set."""
-        shown, findings = {Messages.not_named, NEVER_SET}, at_ptx.findings.by_key
+    def take_from(self, at_ptx: "Checker", votes_are_whole: bool) -> None:
+        """Of what a watch at PTX level found, what shows there alone: variables that are never set, and masks that do
+        not name the calling lanes, or those that they read from. Such a mask may be one of a vote, which is whole
+        unless lanes vote in different branches."""
+        shown, findings = {NEVER_SET}, at_ptx.findings.by_key
+        if votes_are_whole:
+            shown |= {Messages.not_named, Messages.unnamed_lane}
         self.findings.by_key |= {key: finding for key, finding in findings.items() if not shown.isdisjoint(key)}
 
     def lanes_named(self, event: LanesNamed) -> None:

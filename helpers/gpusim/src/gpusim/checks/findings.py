@@ -11,7 +11,7 @@ from gpusim.checks.cluster_checks import ClusterHazard
 from gpusim.checks.global_checks import GlobalHazard
 from gpusim.checks.hazard_messages import Messages
 from gpusim.checks.shared_epoch import Hazard
-from gpusim.checks.undefined_values import NeverSet, Use
+from gpusim.checks.undefined_values import Absence, NeverSet, Use
 from gpusim.engine.ir import Program
 from gpusim.engine.memory import Allocation, product
 from gpusim.engine.run import apart_in_words
@@ -107,7 +107,9 @@ class Findings:
         if isinstance(use.origin, NeverSet):
             self._never_set(wave, use)
             return
-        self.warp_mask(wave, use.origin.instruction, use.row, use.thread, partial(self.messages.absent_lane, use=use))
+        not_named = use.taken[2] == Absence.NOT_NAMED
+        message = self.messages.unnamed_lane if not_named else self.messages.absent_lane
+        self.warp_mask(wave, use.origin.instruction, use.row, use.thread, partial(message, use=use))
 
     def _never_set(self, wave, use: Use) -> None:
         """A thread uses what was computed from a variable that is never set."""

@@ -343,13 +343,21 @@ class Messages:
             ),
             Absence.ENDED: "which has ended",
             Absence.ELSEWHERE: "which does not take part in it: it is elsewhere, or the mask does not name it",
+            Absence.NOT_NAMED: "which the mask does not name",
         }[absence]
+        must = "A lane must come to the shuffle itself to bring a value there."
+        if absence == Absence.NOT_NAMED:
+            must = "A shuffle may take values only from lanes that its mask names."
         at = "" if self.lines(use.instruction) == self.lines(instruction) else self._quote(use.instruction)
         return (
             f"{self._program.name}: {lane_name(block, thread)} {use.how.format('a value that is not defined')}: "
             f"{taker_name} took it by a shuffle from lane {lane} of its warp, {why}.\n"
-            f"{self._quote(instruction)}{at}A lane must come to the shuffle itself to bring a value there."
+            f"{self._quote(instruction)}{at}{must}"
         )
+
+    def unnamed_lane(self, instruction: int, block: Index, thread: Index, use: Use) -> str:
+        """A thread uses what a shuffle took from a lane that its mask does not name."""
+        return self.absent_lane(instruction, block, thread, use)
 
     # ---- variables
     def never_set(self, first: int, use: Use, block: Index, thread: Index) -> tuple[str, str]:

@@ -118,6 +118,7 @@ class Absence(IntEnum):
     NO_THREAD = 0  # the block does not have it
     ENDED = 1
     ELSEWHERE = 2  # on another way, or not named by the mask
+    NOT_NAMED = 3  # by the mask, which is an operand at PTX level
 
 
 @dataclass
@@ -300,7 +301,8 @@ class UndefinedValues:
         lanes = by_thread(wave, event.lanes)
         taken_from = np.arange(wave.threads) // WARP * WARP + lanes
         ended = np.take_along_axis(gone(wave), np.minimum(taken_from, wave.threads - 1), axis=1)
-        absence = np.where(ended, np.int8(Absence.ENDED), np.int8(Absence.ELSEWHERE))
+        elsewhere = Absence.NOT_NAMED if wave.launch.prepared.program.level == "ptx" else Absence.ELSEWHERE
+        absence = np.where(ended, np.int8(Absence.ENDED), np.int8(elsewhere))
         absence[taken_from >= wave.threads] = Absence.NO_THREAD
         for number, origin in enumerate(self._origins):
             if isinstance(origin, FromLanes) and origin.instruction == index:

@@ -7,7 +7,8 @@ Between calls in different branches no values are exchanged at PTX level: a laun
 sentence.
 
 Of a mask that is the same for all lanes nothing is left in machine code, as ptxas trusts it. A constant one stands in
-the PTX; one that a launch is given, as an argument or in memory, is known there only while it runs (`given_masks`).
+the PTX; one that a launch is given, as an argument or in memory, and one of a vote are known there only while it runs
+(`has_computed_masks`).
 """
 
 from collections.abc import Callable
@@ -17,16 +18,19 @@ import numpy as np
 
 from gpusim.compiler import ptx
 from gpusim.devices import WARP
-from gpusim.errors import KernelError
+from gpusim.errors import ExchangeApart
 from gpusim.isa.ptx.flow import registers_of, written
 
 WARP_FUNCTIONS = ("shfl", "vote", "match", "redux")
 LOADS = ("ld", "ldu")
-MADE_BY_LANES = ("vote", "match", "activemask", "atom")
+VOTES = ("vote", "match", "activemask")
 
 
-def given_masks(function: ptx.Function) -> bool:
-    """Whether a function of the warp is called with a mask that is loaded, and not made by a vote of the lanes."""
+def has_computed_masks(function: ptx.Function) -> bool:
+    """Whether a function of the warp is called with a mask that is loaded, or made by a vote of the lanes.
+
+    What atomic operations return depends on the order of threads: a mask made of that is left out.
+    """
     masks = [
         name
         for statement in function.statements
@@ -39,10 +43,10 @@ def given_masks(function: ptx.Function) -> bool:
     for statement in function.statements:
         for name in written(statement):
             made_by.setdefault(name, []).append(statement)
-    return any(_is_given(name, made_by) for name in set(masks))
+    return any(_is_computed(name, made_by) for name in set(masks))
 
 
-def _is_given(mask: str, made_by: dict[str, list[ptx.Statement]]) -> bool:
+def _is_computed(mask: str, made_by: dict[str, list[ptx.Statement]]) -> bool:
     known, todo, makers = {mask}, [mask], set()
     while todo:
         for statement in made_by.get(todo.pop(), ()):
@@ -51,7 +55,7 @@ def _is_given(mask: str, made_by: dict[str, list[ptx.Statement]]) -> bool:
                 sources = {name for operand in statement.operands[1:] for name in registers_of(operand)} - known
                 todo += sources
                 known |= sources
-    return not makers.isdisjoint(LOADS) and makers.isdisjoint(MADE_BY_LANES)
+    return not makers.isdisjoint(LOADS + VOTES) and "atom" not in makers
 
 
 @dataclass
@@ -127,7 +131,7 @@ class MissedLanes:
         """Stop the launch if lanes of a warp exchange values with these ones, which call from another branch."""
         for row, warp in np.argwhere(lanes)[:1].tolist():
             wave.fail(
-                KernelError,
+                ExchangeApart,
                 "exchanges values by a _sync function with lanes of its warp that call it in another branch, which "
                 "only machine code shows",
                 'Execute that: gpusim.record(level="sass").',

@@ -27,6 +27,7 @@ from gpusim.engine.printf import Held, Output
 from gpusim.engine.run import Launch, Prepared
 from gpusim.errors import (
     BarrierWarning,
+    ExchangeApart,
     KernelError,
     LaunchError,
     OutOfBounds,
@@ -201,8 +202,8 @@ def _launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Settin
     checker = None
     if settings.checks != "off":
         checker = _checker(kernel, run, settings, _learnt(kernel.learnt, program.level, geometry))
-        is_given = program.level == "sass" and kernel.forms.given_masks
-        if (is_given or any(kernel.forms.never_set)) and not kernel.cooperative:
+        computed = program.level == "sass" and kernel.forms.has_computed_masks
+        if (computed or any(kernel.forms.never_set)) and not kernel.cooperative:
             _check_at_ptx_level(kernel, geometry, args, settings, checker)
     try:
         if settings.recording is None:
@@ -310,6 +311,8 @@ def _check_at_ptx_level(
     except UnsupportedInstruction:
         return
     few = replace(settings, max_instructions=min(settings.max_instructions, A_WHILE))
+    if kernel.forms.has_computed_masks:  # whether all lanes have voted shows only at the end
+        few = replace(few, checks="report")
     run = _launch_of(kernel, prepared, geometry, args, few.max_instructions)
     numbers = np.arange(product(run.grid), dtype=np.int64)
     half = -(-FEW_THREADS // run.threads)
@@ -318,10 +321,14 @@ def _check_at_ptx_level(
         numbers = clusters.whole(run.grid, run.cluster, numbers)
     run = replace(run, only_blocks=numbers)
     trial = _checker(kernel, run, few, None, *kernel.forms.never_set)
+    apart = False
     with suppress(KernelError, FoundEnough), compiled.unchanged(run, kernel.pointers.written):
-        replace(run, observers=together(trial)).run()
+        try:
+            replace(run, observers=together(trial)).run()
+        except ExchangeApart:
+            apart = True
     run.global_memory.put_back()
-    checker.take_from(trial)
+    checker.take_from(trial, votes_are_whole=not apart)
 
 
 def _may_point_to_them(kernel: Kernel) -> bool:

@@ -120,12 +120,12 @@ class Forms:
         return self._named_lanes[level]
 
     @cached_property
-    def given_masks(self) -> bool:
+    def has_computed_masks(self) -> bool:
         """Whether functions of the warp are called with masks that only the PTX shows: see `warp_masks`."""
         if self.pointers.has_lines_of_masks:
             return True
         function = ptx.parse(self.compiled.ptx).functions.get(self.compiled.lowered_name)
-        return function is not None and warp_masks.given_masks(function)
+        return function is not None and warp_masks.has_computed_masks(function)
 
     @cached_property
     def never_set(self) -> tuple[frozenset[int], frozenset[int]]:
