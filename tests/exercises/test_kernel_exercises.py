@@ -143,6 +143,14 @@ def test_a_bug_of_the_simulator_is_not_put_down_to_the_learner(monkeypatch):
     assert verdict.passed is False and "bug of the course, not of your kernel" in verdict.sentence
 
 
+def test_memory_from_malloc_has_no_predicted_time():
+    exercise = exercises.get("column_sums")
+    own = "float *mine = new float[1]; float sum = mine[0] = 0; delete[] mine;"
+    verdict = exercise.check(exercise.solved.replace("float sum = 0;", own))
+    assert verdict.passed is False
+    assert "cannot be predicted: it takes memory by malloc or new" in verdict.sentence
+
+
 def test_the_text_of_a_verdict_is_the_same_every_time():
     assert {BARRIERS.check().sentence for _ in range(2)} == {BARRIERS.check().sentence}
 

@@ -153,10 +153,10 @@ def _examined(source: str, problem: Problem, goals: Sequence[Goal], judged: Case
         return Examination(kernel, tuple(outcomes))
     try:
         launch = measured(kernel, problem, judged)
+        measures = tuple(goal.measure(launch) for goal in goals)
+        explained = _explained(launch, goals, measures)
     except SimulatorError as error:
         return Examination(kernel, tuple(outcomes), message=str(error))
-    measures = tuple(goal.measure(launch) for goal in goals)
-    explained = _explained(launch, goals, measures)
     return Examination(kernel, tuple(outcomes), measures, _traffic(launch, goals), explained=explained)
 
 
@@ -166,9 +166,9 @@ def reaches(source: str, problem: Problem, goals: Sequence[Goal], judged: Case |
         return True
     try:
         launch = measured(simulated(source, problem.entry), problem, judged)
+        return all(goal.reached(goal.measure(launch)) for goal in sorted(goals, key=lambda goal: goal.predicted))
     except SimulatorError:
         return False
-    return all(goal.reached(goal.measure(launch)) for goal in sorted(goals, key=lambda goal: goal.predicted))
 
 
 def _explained(launch: Judged, goals: tuple[Goal, ...], measures: tuple[float, ...]) -> tuple[str, ...]:

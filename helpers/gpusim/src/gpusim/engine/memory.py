@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gpusim.engine.ir import Program
-from gpusim.errors import GUARD, Misaligned, OutOfBounds, coordinates, in_reserved_memory
+from gpusim.errors import GUARD, Misaligned, OutOfBounds, SimulatorError, coordinates, in_reserved_memory
 from gpusim.symbols.live_loads import uses_of
 
 GLOBAL_BASE = 0x7F00_0000_0000
@@ -405,6 +405,13 @@ class Untouched(GlobalMemory):
             for allocation in memory.allocations
         ]
         self._bases = [allocation.base for allocation in self.allocations]
+
+    def add(self, array: np.ndarray, name: str) -> int:
+        """SimulatorError: these are all arrays that the launch was given; only malloc asks for another one."""
+        raise SimulatorError(
+            "The time of this kernel cannot be predicted: it takes memory by malloc or new, and what that costs is not "
+            "modelled. Let the thread declare an array of its own instead, with a size that the compiler knows."
+        )
 
     def store(self, wave, addresses, mask, values) -> None:
         """Nothing but the check that it is allowed."""
