@@ -103,7 +103,7 @@ def test_a_guard_is_advised_only_where_it_could_help():
     assert "outside the arrays" in swapped and guard not in swapped and "Why: x and y trade places" in swapped
     for exercise in (naive, BETA):
         beyond = exercise.check(exercise.solved.replace("A[row * K + k]", "A[row * K + k + 3]")).sentence
-        assert guard not in beyond and "`k + 3` is 24, and a row of A has 24 floats, 0 to 23." in beyond, beyond
+        assert guard not in beyond and "`k + 3` is 24, and a row of A has 24\u00a0floats, 0 to 23." in beyond, beyond
 
 
 def test_no_index_is_advised_on_where_lanes_are_missing():

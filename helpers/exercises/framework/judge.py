@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -85,7 +86,8 @@ class Goal:
         digits = self.digits
         while not self.reached(value) and self._number(value, digits) == self._number(self.limit, digits):
             digits += 1
-        return f"{self._number(value, digits)} {self.what}"
+        number = self._number(value, digits)
+        return f"{number} {_of_one(self.what) if number == '1' else self.what}"
 
     @property
     def wanted(self) -> str:
@@ -94,6 +96,15 @@ class Goal:
 
     def _number(self, value: float, digits: int) -> str:
         return f"{100 * value:.{digits}f} %" if self.percent else theme.thousands(value, digits)
+
+
+_ONE = {"are": "is", "have": "has", "lie": "lies"}
+
+
+def _of_one(what: str) -> str:
+    """'load request to B' for 'load requests to B': the first plural and its verb, of what a goal counts."""
+    noun = what if what.startswith("of ") else re.sub(r"(\w\w)(?:(?<=ss)es|s)\b", r"\1", what, count=1)
+    return re.sub(r"\b(?:are|have|lie)\b", lambda verb: _ONE[verb[0]], noun, count=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,8 +248,10 @@ def as_slip(*because: str, what: str = SAME) -> Clue:
 
     what: was compared.
     """
-    which = "this slip" if len(because) == 1 else "these two slips together"
-    return Clue(f"{what} {which}: {' '.join(f'“{sentence}”' for sentence in because)}")
+    which = "a known slip. The answer to it is:"
+    if len(because) > 1:
+        which = "two known slips together. The answers to them are:"
+    return Clue(f"{what} {which} {' '.join(f'“{sentence}”' for sentence in because)}")
 
 
 def library_slips(outcomes: Sequence[Outcome], problem: Problem) -> tuple[str, ...]:
