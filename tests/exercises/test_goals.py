@@ -142,3 +142,19 @@ def test_fence_behind_the_count_counts_though_a_reset_follows():
 def test_value_that_misses_its_goal_is_told_from_the_limit():
     goal = goals.sectors_a_load(2.6)
     assert goal.stated(2.63) == "2.63 sectors per load request" and goal.stated(2.59) == "2.6 sectors per load request"
+
+
+@pytest.mark.parametrize(
+    ("goal", "said"),
+    [
+        (goals.load_requests(4, 16, "B"), "1 load request to B"),
+        (goals.strip_of_a_thread((32, 32), 4), "1 element of thread (0, 0) lies one below the other"),
+        (
+            goals.refused({"sgemm<1>": "it is too small", "sgemm<2>": "it is, too"}),
+            "1 of 2 impossible settings is refused",
+        ),
+    ],
+    ids=["a noun", "a verb", "of several"],
+)
+def test_one_of_what_a_goal_counts_is_no_plural(goal, said):
+    assert goal.stated(1).startswith(said)

@@ -103,7 +103,7 @@ def test_a_guard_is_advised_only_where_it_could_help():
     assert "outside the arrays" in swapped and guard not in swapped and "Why: x and y trade places" in swapped
     for exercise in (naive, BETA):
         beyond = exercise.check(exercise.solved.replace("A[row * K + k]", "A[row * K + k + 3]")).sentence
-        assert guard not in beyond and "`k + 3` is 24, and a row of A has 24 floats, 0 to 23." in beyond, beyond
+        assert guard not in beyond and "`k + 3` is 24, and a row of A has 24\u00a0floats, 0 to 23." in beyond, beyond
 
 
 def test_no_index_is_advised_on_where_lanes_are_missing():
@@ -141,6 +141,14 @@ def test_a_bug_of_the_simulator_is_not_put_down_to_the_learner(monkeypatch):
     monkeypatch.setattr("helpers.exercises.framework.trial.run", lambda *_: 1 / 0)
     verdict = BETA.check(f"{BETA.solved}\n// a kernel that was not launched before")
     assert verdict.passed is False and "bug of the course, not of your kernel" in verdict.sentence
+
+
+def test_memory_from_malloc_has_no_predicted_time():
+    exercise = exercises.get("column_sums")
+    own = "float *mine = new float[1]; float sum = mine[0] = 0; delete[] mine;"
+    verdict = exercise.check(exercise.solved.replace("float sum = 0;", own))
+    assert verdict.passed is False
+    assert "cannot be predicted: it takes memory by malloc or new" in verdict.sentence
 
 
 def test_the_text_of_a_verdict_is_the_same_every_time():

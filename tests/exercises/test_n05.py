@@ -87,8 +87,8 @@ def test_forgotten_reserved_bytes_are_named_in_any_spelling():
     sentence = BLOCKS_THAT_FIT.check(mine).sentence
     assert (
         "0 bytes of shared memory" in sentence
-        and "ends with a division by zero.\nClue: This mistake gives exactly your answers: “The system keeps 1024"
-        in sentence
+        and "ends with a division by zero.\nClue: A known mistake gives exactly your answers." in sentence
+        and "“The system keeps 1024" in sentence
     )
 
 

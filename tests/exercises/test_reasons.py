@@ -123,13 +123,13 @@ def test_what_only_looks_like_a_slip_is_left_alone(line):
     ("name", "before", "after", "reason"),
     [
         ("strip", "As[a_row][a_k] = A[(tile_row + a_row) * K + k0 + a_k]", "As[y][x] = A[(tile_row + y) * K + k0 + x]",
-         "`x` is 8 for thread (8, 0), but As[32][8] has 8 columns"),
+         "`x` is 8 for thread (8, 0), but As[32][8] has 8\u00a0columns"),
         ("beta", "row >= M || col >= N", "row >= M && col >= N", "one of the two is enough: ||"),
         ("column_major", "row >= M || col >= N", "row < M && col < N", "With `!(row < M && col < N)`"),
         ("rows_and_columns", "row < M && col < N", "row < M || col < N", "With `row < M && col < N`"),
         ("rows_and_columns", "row < M && col < N", "row <= M && col < N", "With `row < M && col < N`"),
         ("tiled", "#define T 16", "#define T 16;", "No ; after #define: line 2"),
-        ("deep_tiles", "As[y][k]", "As[k][y]", "`k` is 8 for thread (0, 0), but As[8][128] has 8 rows"),
+        ("deep_tiles", "As[y][k]", "As[k][y]", "`k` is 8 for thread (0, 0), but As[8][128] has 8\u00a0rows"),
         ("patch", "i < TM; ++i) a[i]", "i <= TM; ++i) a[i]", "a[TM] has no element 4"),
         ("tunable", "i < TM; ++i) a[i]", "i <= TM; ++i) a[i]", "a[TM] has no element TM"),
         ("fragments", "< 4; ++n) {\n        const", "< 5; ++n) {\n        const", "sums[4] has no element 4"),
@@ -138,7 +138,7 @@ def test_what_only_looks_like_a_slip_is_left_alone(line):
         ("add_scaled", "+ B[index]", "+ B", "as in B[i]"),
         ("naive", "C[row * N + col] = ", "C[row * N + col] += ", "added to the old C"),
         ("coalesced", "float sum = 0.0f;", "int sum = 0;", "sum is of type int"),
-        ("coalesced", "blockIdx.y * blockDim.y", "blockIdx.y * blockDim.x", "`row` is 32, and A has 16 rows"),
+        ("coalesced", "blockIdx.y * blockDim.y", "blockIdx.y * blockDim.x", "`row` is 32, and A has 16\u00a0rows"),
         ("tunable", "__shared__ float As", "float As", "with `__shared__ float As"),
         ("two_levels", "v = warp_sum(v);\n    if", "warp_sum(v);\n    if", "nothing with what it returns"),
         ("warp_tree", "float v = i < n", "int v = i < n", "v is of type int"),
@@ -304,7 +304,7 @@ def test_a_condition_behind_the_access_is_not_the_cause(guard):
     source = exercise.solved.replace("if (row >= M || col >= N) return;", guard)
     source = source.replace("if (row < M && k0 + x < K) As", "if (k0 + x < K) As")
     sentence = exercise.check(source).sentence
-    assert "so it goes on" not in sentence and "`row` is 19, and A has 19 rows" in sentence, sentence
+    assert "so it goes on" not in sentence and "`row` is 19, and A has 19\u00a0rows" in sentence, sentence
 
 
 @pytest.mark.parametrize(
@@ -378,7 +378,7 @@ _TO_ALL = ("__syncthreads();\n        for (int k = 0;", "for (int k = 0;")
         ("naive", (("float sum = 0", "float sum = 0 * A[(row + 500) * 4 + col]"),), "`4` ="),
         ("naive", (("float sum", "A += row * K;\n    float sum"), ("A[row * K + k]", "A[k * N + 3]")), "`N` = 48"),
         ("tiled", (("As[y][x] =", "As[y][threadIdx.x - 1] ="),), "is -1 for thread"),
-        ("tiled", (("As[y][x] =", "As[0][y * T + x] ="), ("__syncthreads();", "")), "has 16 columns"),
+        ("tiled", (("As[y][x] =", "As[0][y * T + x] ="), ("__syncthreads();", "")), "has 16\u00a0columns"),
         (
             "strip",
             (("for (int i = 0; i < TM; ++i)", "for (int i = 0; i < TM; i += 3)"), ("TM + i]", "TM + i + 1]")),
@@ -612,7 +612,7 @@ def test_names_that_changed_places_get_one_advice():
     source = exercise.solved.replace(row, "·").replace(col, row).replace("·", col)
     sentence = exercise.check(source.replace("C[row * N + col]", "C[col * N + row]")).sentence
     assert "row and col have changed places" in sentence
-    assert "`row` is 16, and A has 16 rows, 0 to 15.\n" in sentence, sentence
+    assert "`row` is 16, and A has 16\u00a0rows, 0 to 15.\n" in sentence, sentence
 
 
 def test_no_common_difference_is_said_where_some_are_kept():
@@ -656,7 +656,7 @@ def test_0_is_the_value_of_no_element_in_particular():
     [
         ("beta", "C[row * N + col] = ", "C[row * N + col + 1] = ", "counts the rows", "`col + 1` is 32"),
         ("beta", "k * N + col]", "k * N + col + 1]", "counts the rows", "`col + 1` is 32, and a row of B has 32"),
-        ("beta", "row >= M || col >= N", "row < 0", "it sends home", "`row` is 11, and A has 11 rows"),
+        ("beta", "row >= M || col >= N", "row < 0", "it sends home", "`row` is 11, and A has 11\u00a0rows"),
         ("beta", "C[row * N + col] = ", "C[N + col] = ", "The sum itself", "with `C[row * N + col]` in its place"),
         ("swizzle", "        __syncthreads();\n\n", "\n", "place(i % BK, i / BK)` is", "behind line 31"),
         ("next_tile", "Bs[1 - now][y][x] = ", "Bs[1 - now][y][x] += ", "Block (0, 0) stores", "Line 31 changes"),
@@ -741,6 +741,10 @@ def test_a_slip_seen_in_some_launches_is_said_of_those():
     sentence = beta.check(beta.solved.replace(guard, "").replace("alpha * sum", "sum")).sentence
     ended = "\nClue: In the launches that run to their end exactly the same happens with a known slip."
     assert f"{ended} The answer to it is: “alpha" in sentence
+    slip = (
+        "In the launches that run to their end exactly the same happens with a known slip. The answer to it is: “alpha"
+    )
+    assert f"\nClue: {slip}" in sentence
     both = beta.solved.replace("old = C[row * N + col]", "old = C[row * N + col + 1]")
     assert "beta multiplies" not in beta.check(both.replace("alpha * sum +", "alpha *")).sentence  # all of them are 0
 

@@ -251,3 +251,12 @@ def test_inline_asm_may_reach_another_array_of_its_line(source, level):
     with gpusim.record(level=level, checks="raise"):
         gpusim.RawModule(code=source).get_function("kernel")((1,), (32,), (a, out))
     np.testing.assert_array_equal(out, a)
+
+
+def test_a_row_outside_is_said_of_the_lane_that_names_it(level):
+    source = THROUGH_FRAGMENTS.replace("s + 4 * t", "s + 4 * t + (t == 20 ? 256 : 0)")
+    a, out = np.arange(128, dtype=np.uint32), np.zeros(128, np.uint32)
+    function = gpusim.RawModule(code=source).get_function("kernel")
+    said = r"thread \(20, 0, 0\) of block \(0, 0, 0\) read 16 bytes"
+    with gpusim.record(level=level), pytest.raises(gpusim.errors.OutOfBounds, match=said):
+        function((1,), (32,), (a, out))

@@ -192,7 +192,7 @@ def test_pruning_slip_is_answered_by_configuration_and_number(slip, reason):
 def test_a_known_mistake_in_the_pruning_rule_gets_its_own_reason(wrong, because):
     verdict = n13.check_keep(wrong)
     assert verdict.passed is False and verdict.sentence.endswith(
-        f"\nClue: This mistake gives exactly your answers: “{because}”"
+        f"\nClue: A known mistake gives exactly your answers. The answer to it is: “{because}”"
     )
 
 

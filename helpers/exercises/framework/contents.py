@@ -198,7 +198,8 @@ def _difference(
     if foreign.any():
         parts.append(f"has {words(foreign)}, which {'does' if foreign.sum() == 1 else 'do'} not belong to it")
     if not parts:
-        return f"{element} has {has.sum()} summands from {name}, and {due.sum()} are needed."
+        needed = f"{due.sum()} {'is' if due.sum() == 1 else 'are'} needed"
+        return f"{element} has {theme.plural(int(has.sum()), 'summand')} from {name}, and {needed}."
     return f"{element} {' and '.join(parts)}."
 
 

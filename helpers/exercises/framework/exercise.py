@@ -306,7 +306,8 @@ class KernelExercise(Exercise):
         passes = partial(self._is_right_with, examination)
         # Where a goal is missed, the kernel is right as it stands, and that tells no line from another.
         computes = self._computes if failed is not None else lambda _: False
-        sentence = repairs.explained(source, self.solved, passes, racing=racing, computes=computes)
+        stopped = getattr(failed.error, "line", None) if failed is not None else None
+        sentence = repairs.explained(source, self.solved, passes, racing=racing, stopped=stopped, computes=computes)
         if failed is None:
             sentence = sentence.replace(repairs.PROVEN, repairs.REACHED)
         return (sentence,) if sentence else ()

@@ -20,7 +20,7 @@ from helpers.exercises.framework.card import Answer
 from helpers.exercises.framework.values import ValueExercise
 
 NAMES = {"math": math}  # what the notebook has imported for the function
-MOST_MISTAKES = 3  # that are looked for together in one function
+MOST_MISTAKES = 2  # that are looked for together in one function: three may give its answers by coincidence
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,9 +199,11 @@ def explained(
             if wrong is None:
                 continue
             if all(_same(answer, _answer(wrong, case)) for answer, case in zip(answers, cases, strict=True)):
-                head = "This mistake gives" if count == 1 else "One of the mistakes that together give"
+                head = "A known mistake gives exactly your answers. The answer to it is:"
+                if count > 1:
+                    head = "Two known mistakes together give exactly your answers. The answer to one of them is:"
                 counting = (why for version, why in chosen if of is None or _counts(version, chosen, of))
-                return tuple(Clue(f"{head} exactly your answers: “{why}”") for why in counting)
+                return tuple(Clue(f"{head} “{why}”") for why in counting)
     return ()
 
 

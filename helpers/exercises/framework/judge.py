@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -85,7 +86,8 @@ class Goal:
         digits = self.digits
         while not self.reached(value) and self._number(value, digits) == self._number(self.limit, digits):
             digits += 1
-        return f"{self._number(value, digits)} {self.what}"
+        number = self._number(value, digits)
+        return f"{number} {_of_one(self.what) if number == '1' else self.what}"
 
     @property
     def wanted(self) -> str:
@@ -94,6 +96,15 @@ class Goal:
 
     def _number(self, value: float, digits: int) -> str:
         return f"{100 * value:.{digits}f} %" if self.percent else theme.thousands(value, digits)
+
+
+_ONE = {"are": "is", "have": "has", "lie": "lies"}
+
+
+def _of_one(what: str) -> str:
+    """'load request to B' for 'load requests to B': the first plural and its verb, of what a goal counts."""
+    noun = what if what.startswith("of ") else re.sub(r"(\w\w)(?:(?<=ss)es|s)\b", r"\1", what, count=1)
+    return re.sub(r"\b(?:are|have|lie)\b", lambda verb: _ONE[verb[0]], noun, count=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,10 +164,10 @@ def _examined(source: str, problem: Problem, goals: Sequence[Goal], judged: Case
         return Examination(kernel, tuple(outcomes))
     try:
         launch = measured(kernel, problem, judged)
+        measures = tuple(goal.measure(launch) for goal in goals)
+        explained = _explained(launch, goals, measures)
     except SimulatorError as error:
         return Examination(kernel, tuple(outcomes), message=str(error))
-    measures = tuple(goal.measure(launch) for goal in goals)
-    explained = _explained(launch, goals, measures)
     return Examination(kernel, tuple(outcomes), measures, _traffic(launch, goals), explained=explained)
 
 
@@ -166,9 +177,9 @@ def reaches(source: str, problem: Problem, goals: Sequence[Goal], judged: Case |
         return True
     try:
         launch = measured(simulated(source, problem.entry), problem, judged)
+        return all(goal.reached(goal.measure(launch)) for goal in sorted(goals, key=lambda goal: goal.predicted))
     except SimulatorError:
         return False
-    return all(goal.reached(goal.measure(launch)) for goal in sorted(goals, key=lambda goal: goal.predicted))
 
 
 def _explained(launch: Judged, goals: tuple[Goal, ...], measures: tuple[float, ...]) -> tuple[str, ...]:
@@ -237,7 +248,9 @@ def as_slip(*because: str, what: str = SAME) -> Clue:
 
     what: was compared.
     """
-    which = "a known slip. The answer to it is:" if len(because) == 1 else "two known slips. The answers to them are:"
+    which = "a known slip. The answer to it is:"
+    if len(because) > 1:
+        which = "two known slips together. The answers to them are:"
     return Clue(f"{what} {which} {' '.join(f'“{sentence}”' for sentence in because)}")
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from helpers.exercises.framework.probes import CannotProbe, Probe, Taken
 from helpers.exercises.framework.slips import Tiles
-from helpers.pictures.theme import runs
+from helpers.pictures.theme import plural, runs
 
 Index = tuple[Any, Any]
 
@@ -268,7 +268,8 @@ def _moved(probe: Probe, wrong: np.ndarray, with_B: list[Taken], with_A: list[Ta
     ).any():
         return ""
     if row >= M or col >= N:
-        return f"C[{first[0]}, {first[1]}] holds the sum of row {row} and column {col}, and C has {M} rows of {N}."
+        sizes = f"{plural(M, 'row')} of {N}"
+        return f"C[{first[0]}, {first[1]}] holds the sum of row {row} and column {col}, and C has {sizes}."
     return (
         f"The sum itself is whole: what is in C[{first[0]}, {first[1]}] is the value of C[{row}, {col}]. "
         f"{_difference(probe, wrong, rows, cols)}"

@@ -138,12 +138,12 @@ def leaves_its_row(facts: Facts) -> str:
                 index = indices[dimension]
                 if index is None or 0 <= index < size:
                     continue
-                what = _axis(dimension, len(shape))
+                has = theme.plural(size, _axis(dimension, len(shape)).removesuffix("s"))
                 declared = name + "".join(f"[{size}]" for size in shape)
                 of_block = f" of block {_where(block)}" if any(block) else ""
                 return (
                     f"In line {line}, {name}{''.join(f'[{part}]' for part in written)}: `{text}` is {int(index)} for "
-                    f"thread {_where(thread)}{of_block}, but {declared} has {size} {what}."
+                    f"thread {_where(thread)}{of_block}, but {declared} has {has}."
                 )
     return ""
 
@@ -306,9 +306,9 @@ def _unaligned_row(facts: Facts, name: str, index: int, taken: int) -> str:
         return ""
     byte, named = row * width * matrix.itemsize, _size_named(facts, width)
     return (
-        f"The rows of {name} have {named}{width} floats, so that row {row} begins at byte {byte}, which is no "
-        f"multiple of {taken * matrix.itemsize}. All rows begin at one only where a row has a multiple of {taken} "
-        "floats."
+        f"The rows of {name} have {named}{theme.plural(width, 'float')}, so that row {row} begins at byte {byte}, "
+        f"which is no multiple of {taken * matrix.itemsize}. All rows begin at one only where a row has a multiple of "
+        f"{taken} floats."
     )
 
 
@@ -466,7 +466,7 @@ def leaves_the_matrix(facts: Facts) -> str:
             if alone and stride in facts.parameters and _goes_on_with(facts, line, f"[{text}]", f"[{changed}]"):
                 return (
                     f"In line {line}, {name}[{text}] multiplies by `{stride}` = {length}, and the rows of {name} have "
-                    f"{named}{width} floats."
+                    f"{named}{theme.plural(width, 'float')}."
                 )
             continue
         y, x = integers.value(row, names), integers.value(col, names)
@@ -480,11 +480,11 @@ def leaves_the_matrix(facts: Facts) -> str:
             continue  # another access of the line, or a name that is another variable there
         where = f"In line {line}, for thread {_where(error.thread)} of block {_where(error.block)}"
         for part, value, size, what in (
-            (row, y, rows, f"{name} has {rows} rows"),
-            (col, x, width, f"a row of {name} has {width} floats"),
+            (row, y, rows, f"{name} has {theme.plural(rows, 'row')}"),
+            (col, x, width, f"a row of {name} has {theme.plural(width, 'float')}"),
         ):
             if not 0 <= value < size:
-                return f"{where}: `{part}` is {int(value)}, and {what}, 0 to {size - 1}."
+                return f"{where}: `{part}` is {int(value)}, and {what}, {theme.runs(range(size))}."
     return ""
 
 
@@ -546,7 +546,7 @@ def one_for_all(facts: Facts) -> str:
             size = np.size(facts.parameters[name])
             return (
                 f"In line {error.line}, {name}[{text}]: `{text}` is {int(index)} in every thread, and {name} has "
-                f"{theme.plural(size, 'element')}, 0 to {size - 1}."
+                f"{theme.plural(size, 'element')}, {theme.runs(range(size))}."
             )
     return ""
 
@@ -772,7 +772,8 @@ def _out_of_reach(facts: Facts, line: int, text: str, element: int, named: str) 
     reached = [integers.value(part, facts.all_threads) for part in (split[0], split[2])] if split else [None]
     if None in [reach if reach is None else 0 for reach in reached]:
         values = theme.runs(np.unique(integers.value(text, facts.all_threads)).tolist())
-        return f"{start}: `{text}` is {values}, and there are {facts.failure.expected.size} elements."
+        size = theme.plural(facts.failure.expected.size, "element")
+        return f"{start}: `{text}` is {values}, and {facts.problem.output} has {size}."
     sets = [np.unique(reach).tolist() for reach in reached]
     own = divmod(element, length)
     if all(number in numbers for number, numbers in zip(own, sets, strict=True)):
@@ -780,8 +781,8 @@ def _out_of_reach(facts: Facts, line: int, text: str, element: int, named: str) 
     ranges = " and ".join(
         f"`{part}` is {theme.runs(numbers)}" for part, numbers in zip((split[0], split[2]), sets, strict=True)
     )  # type: ignore[index]
-    sizes = f"{shape[0]} rows and {shape[1]} columns" if len(shape) == 2 else f"{shape[0]} elements"
-    return f"{start}: {ranges}, and there are {sizes}."
+    sizes = map(theme.plural, shape, ("row", "column") if len(shape) == 2 else ("element",))
+    return f"{start}: {ranges}, and {facts.problem.output} has {' and '.join(sizes)}."
 
 
 def _of_other_length(facts: Facts, line: int, text: str) -> str:

@@ -41,6 +41,7 @@ def explained(
     passes: Callable[[str], bool],
     towards: Collection[str] | None = None,
     racing: Collection[int] = (),
+    stopped: int | None = None,
     computes: Callable[[str], bool] = lambda source: False,
 ) -> str:
     """The sentence of the first candidate that passes, "" if none does.
@@ -48,12 +49,13 @@ def explained(
     passes: whether a source is right in all cases, and reaches the goals.  computes: whether it is right, whatever it
     reaches: it tells the one line that is wrong from those that only cost time, where several had to be changed
     together.  towards: only candidates that have these lines of the solution.  racing: the lines that race for shared
-    memory, between which a barrier may be missing.
+    memory, between which a barrier may be missing.  stopped: the line in which a thread was stopped: one that is put in
+    behind it would only make the compiler leave it out.
     """
     tried = {source: ""}
     solution = with_names_of(source, solution)
     most_loops = max(_loops(source), _loops(solution))  # a loop in a loop repeats work
-    for sentence, lines in _candidates(source.splitlines(), solution, towards, racing):
+    for sentence, lines in _candidates(source.splitlines(), solution, towards, racing, stopped):
         changed = "\n".join([*lines, ""])
         if len(tried) > MOST:
             break
@@ -106,7 +108,7 @@ def _without_comments(text: str) -> str:
 
 
 def _candidates(
-    lines: list[str], solution: str, towards: Collection[str] | None, racing: Collection[int]
+    lines: list[str], solution: str, towards: Collection[str] | None, racing: Collection[int], stopped: int | None
 ) -> Iterator[tuple[str, list[str]]]:
     """(what is said of it, the lines with it), the likeliest first."""
     foreign, sizes = _foreign_lines(lines, solution), _sizes(solution)
@@ -120,7 +122,7 @@ def _candidates(
     yield from _as_in_the_solution(lines, foreign, solution.splitlines() if towards is None else towards)
     if towards is not None:
         return
-    yield from _one_line_more(lines, solution.splitlines(), foreign)
+    yield from _one_line_more(lines, solution.splitlines(), foreign, stopped)
     yield from _one_line_less(lines, foreign)
     axes = {axis[0] for axis in _AXIS.finditer(solution)}
     for kind in (_axes, _indices, _lengths, _comparisons, _summands):
@@ -252,7 +254,9 @@ def _sets(line: str) -> tuple[str, str]:
     return (code(match[1]), match[2]) if match else ("", "")
 
 
-def _one_line_more(lines: list[str], solution: list[str], foreign: list[int]) -> Iterator[tuple[str, list[str]]]:
+def _one_line_more(
+    lines: list[str], solution: list[str], foreign: list[int], stopped: int | None
+) -> Iterator[tuple[str, list[str]]]:
     """A line of the solution that is missing, in place of one that sets the same variable, which else would be in vain,
     or in front of each line like the one that it stands before there.
 
@@ -274,11 +278,30 @@ def _one_line_more(lines: list[str], solution: list[str], foreign: list[int]) ->
                 yield _sentence(at, lines[at - 1], line), [*lines[: at - 1], line, *lines[at:]]
             if any(not re.fullmatch(r"[\d.]+f?|\{\}", _sets(lines[at - 1])[1]) for at in same):
                 continue
+            yield from _in_place_of_all(lines, foreign, line, name, stopped)
             places = [n for n, other in enumerate(mine) if other == following]
             for at in sorted(places, key=lambda n: above != _above(mine, n)):
                 if above != _above(mine, at) and _is_head(_above(mine, at)):
                     continue  # it would be the body in place of what is
                 yield f"With `{text}` in front of line {at + 1} {PROVEN}", [*lines[:at], line, *lines[at:]]
+
+
+def _in_place_of_all(
+    lines: list[str], foreign: list[int], line: str, name: str, stopped: int | None
+) -> Iterator[tuple[str, list[str]]]:
+    """A line of the solution in place of those that set elements of the same variable, which it would else overwrite,
+    and of the one in which a thread was stopped.
+
+    name: what it sets.
+    """
+    base = re.sub(r"\W.*", "", name.lstrip("*"))
+    sets = rf"(?<![\w.]){base}\s*(?:\[[^=;]*\])?\s*=(?!=)"
+    numbers = [at for at in foreign if base and (at == stopped or re.search(sets, lines[at - 1].split("//")[0]))]
+    if len(numbers) == 1:
+        yield _sentence(numbers[0], lines[numbers[0] - 1], line), [*lines[: numbers[0] - 1], line, *lines[numbers[0] :]]
+    elif numbers:
+        kept = [line if at == numbers[0] else "" if at in numbers else text for at, text in enumerate(lines, 1)]
+        yield f"With `{line.split('//')[0].strip()}` in place of lines {theme.runs(numbers)} {PROVEN}", kept
 
 
 def _above(codes: list[str], at: int) -> str:

@@ -70,7 +70,7 @@ class Typed:
         if not self.says:
             return REFUSED
         proven = any(end in verdict.sentence for end in (repairs.PROVEN, repairs.REACHED))
-        if re.search(self.says, verdict.sentence, re.IGNORECASE) or proven:
+        if re.search(self.says, verdict.sentence.replace("\u00a0", " "), re.IGNORECASE) or proven:
             return CAUSE
         return FALSE if re.search("^(?:Why|Clue): ", verdict.sentence, re.MULTILINE) else NONE
 

@@ -179,6 +179,11 @@ class AsyncCopyError(HazardError):
     """An asynchronous copy was used before it was waited for, or was never waited for."""
 
 
+def counted(count: int, noun: str) -> str:
+    """'1 element', '32 elements'"""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def coordinates(xyz: tuple[int, int, int]) -> str:
     """(3, 0, 0) → "(3, 0, 0)", the way CUDA prints thread and block indices."""
     return f"({xyz[0]}, {xyz[1]}, {xyz[2]})"

@@ -11,7 +11,6 @@ import numpy as np
 
 from gpusim.engine import accesses
 from gpusim.engine.accesses import Reader
-from gpusim.engine.memory import active_addresses, check_alignment
 from gpusim.engine.observers import Access
 
 LANE = np.arange(32)
@@ -27,7 +26,7 @@ def load(count: int, transposed: bool, address: Reader):
         active = accesses.active_lanes(wave, mask)
         places = accesses.by_thread(wave, rows)
         named = accesses.by_thread(wave, active & (8 * count > LANE))
-        check_alignment(wave, active_addresses(places, named), places, named, ROW_BYTES, wave.shared)
+        wave.shared.check(wave, places, named, ROW_BYTES, "read")
         results = []
         for matrix in range(count):
             first, outer, inner = 8 * matrix, LANE // 4, 2 * (LANE % 4)

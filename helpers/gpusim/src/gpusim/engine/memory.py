@@ -14,7 +14,15 @@ from typing import Any
 import numpy as np
 
 from gpusim.engine.ir import Program
-from gpusim.errors import GUARD, Misaligned, OutOfBounds, coordinates, in_reserved_memory
+from gpusim.errors import (
+    GUARD,
+    Misaligned,
+    OutOfBounds,
+    SimulatorError,
+    coordinates,
+    counted,
+    in_reserved_memory,
+)
 from gpusim.symbols.live_loads import uses_of
 
 GLOBAL_BASE = 0x7F00_0000_0000
@@ -88,7 +96,7 @@ class Allocation:
                 f"index {index} of {self.name}, as row {row}, column {column}; {self.name} has shape "
                 f"{self.shape[0]} × {self.shape[1]}, its last index is {size - 1}"
             )
-        return f"index {index} of {self.name}, which has {size} elements"
+        return f"index {index} of {self.name}, which has {counted(size, 'element')}"
 
 
 class Fixed:
@@ -245,7 +253,8 @@ class GlobalMemory:
         block, thread = (int(i) for i in np.argwhere(wrong if mask is None else wrong & mask)[0])
         item = allocation.dtype.itemsize
         index, size = (int(addresses[block, thread]) - start) // item, (stop - start) // item
-        what = f"{verb} {width} bytes outside {allocation.name}, at its index {index}: it has {size} elements"
+        has = counted(size, "element")
+        what = f"{verb} {counted(width, 'byte')} outside {allocation.name}, at its index {index}: it has {has}"
         advice = f"{allocation.name} is a view of a larger array, whose other elements this would change."
         wave.fail(OutOfBounds, what, advice, block, thread)
 
@@ -324,7 +333,7 @@ class GlobalMemory:
             where, array = allocation.element(address), allocation.name
             asked = "row < M && col < N" if len(allocation.shape) == 2 else "index < N"
             advice = f"{GUARD}, for example `if ({asked})`."
-        what = f"{verb} {width} bytes outside the arrays: {where}"
+        what = f"{verb} {counted(width, 'byte')} outside the arrays: {where}"
         if array and allocation.base <= address < allocation.end:
             there, advice = allocation.end - address, ""
             what = f"{verb} {width} bytes, of which only {there} are inside {array}: they begin at {where}"
@@ -406,6 +415,13 @@ class Untouched(GlobalMemory):
         ]
         self._bases = [allocation.base for allocation in self.allocations]
 
+    def add(self, array: np.ndarray, name: str) -> int:
+        """SimulatorError: these are all arrays that the launch was given; only malloc asks for another one."""
+        raise SimulatorError(
+            "The time of this kernel cannot be predicted: it takes memory by malloc or new, and what that costs is not "
+            "modelled. Let the thread declare an array of its own instead, with a size that the compiler knows."
+        )
+
     def store(self, wave, addresses, mask, values) -> None:
         """Nothing but the check that it is allowed."""
         self.check(wave, addresses, mask, np.dtype(values[0].dtype).itemsize * len(values), "wrote")
@@ -473,7 +489,7 @@ def out_of_bounds(wave, memory, verb: str, width: int, address: int, block: int,
     if wave.program.may_be_reserved and isinstance(memory, SharedMemory) and address % RANK_BYTES >= RESERVED_AT:
         raise in_reserved_memory(wave.program.name)
     outside, (start, stop) = memory.outside(wave, address), memory.limits(wave)
-    what = f"{verb} {width} bytes {outside}"
+    what = f"{verb} {counted(width, 'byte')} {outside}"
     if start <= address < stop and (named := re.match(r"outside (\w+): (.*)", outside)):
         what = f"{verb} {width} bytes, of which only {stop - address} are inside {named[1]}: they begin at {named[2]}"
     try:

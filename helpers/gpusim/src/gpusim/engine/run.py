@@ -1233,7 +1233,7 @@ def _lanes_never_come(wave: Wave, prepared: Prepared) -> None:
         advice = "The mask of a _sync function must name the lanes that come there, and no others."
     raise BarrierError(
         f"{wave.program.name}: {lane_name(where, wave.thread_index(first))} waits for ever {names}, which went another "
-        f"way and wait at its end.\n{quoted}{advice}",
+        f"way and wait{'s' if len(absent) == 1 else ''} at its end.\n{quoted}{advice}",
         kernel=wave.program.name,
         line=line,
         block=where,

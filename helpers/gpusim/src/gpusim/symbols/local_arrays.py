@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from gpusim.engine.ir import Instruction, Program
-from gpusim.symbols.shared_arrays import Declared, of_threads
+from gpusim.symbols.shared_arrays import Declared, elements_of, of_threads
 
 MOST_PADDING = 16  # bytes
 
@@ -52,7 +52,7 @@ class LocalArrays:
         name, declared = declaration(program, instruction, array) or ("", None)
         if declared is not None and declared.sizes:
             index = "".join(f"[{i}]" for i in declared.index(distance))
-            text = f"outside {name}: {name}{index}, but {name} has {' × '.join(map(str, declared.sizes))} elements"
+            text = f"outside {name}: {name}{index}, but {name} has {elements_of(declared.sizes)}"
         else:
             where = f"at byte {distance} of it" if distance >= 0 else f"{-distance} bytes before it"
             text = f"outside an array of its own, which has {array.bytes} bytes: {where}"

@@ -3,13 +3,14 @@
 import ast
 import operator
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
 from gpusim.engine.ir import Instruction
+from gpusim.errors import counted
 from gpusim.symbols.memory_order import Strength
 
 ITEM_BYTES = {
@@ -104,6 +105,11 @@ def of_threads(source: str, entry: str) -> dict[str, list[Declared]]:
 
 def _without_comments(source: str) -> str:
     return re.sub(r"//[^\n]*|/\*.*?\*/", " ", source, flags=re.S)
+
+
+def elements_of(sizes: Sequence[int]) -> str:
+    """'1 element', '16 × 32 elements'"""
+    return counted(sizes[0], "element") if len(sizes) == 1 else f"{' × '.join(map(str, sizes))} elements"
 
 
 def declaration_of(array: SharedArray, declared: Mapping[str, list[Declared]]) -> Declared | None:
@@ -202,9 +208,9 @@ class SharedNames:
         declared = declaration_of(array, self._declared)
         has = f"{array.bytes} bytes"
         if declared is not None and declared.sizes:
-            has = f"{' × '.join(map(str, declared.sizes))} elements"
+            has = elements_of(declared.sizes)
         elif declared is not None:
-            has = f"{array.bytes // declared.item_bytes} elements"
+            has = counted(array.bytes // declared.item_bytes, "element")
         element = self.locate(instruction, byte)[2].rpartition(" of ")[2] if declared else f"byte {byte - array.offset}"
         text = f"outside {array.name}: {element}, but {array.name} has {has}"
         neighbour = self.around(byte)
