@@ -82,11 +82,9 @@ def with_names_of(source: str, solution: str, text: str | None = None) -> str:
     The same are a variable that only the solution declares and one that only the source does, both with the same type,
     whose first values have the most words in common.
     """
-    own, due = (
-        {name: (kind, _words(first)) for kind, name, first in _DECLARED.findall(_without_comments(part))}
-        for part in (source, solution)
-    )
-    left = {name: what for name, what in own.items() if name not in due and not re.search(rf"\b{name}\b", solution)}
+    bare = _without_comments(solution)
+    own, due = _variables(_without_comments(source)), _variables(bare)
+    left = {name: what for name, what in own.items() if name not in due and not re.search(rf"\b{name}\b", bare)}
     names: dict[str, str] = {}
     for name, (kind, first) in due.items():
         first = Counter({names.get(word, word): count for word, count in first.items()})
@@ -96,6 +94,15 @@ def with_names_of(source: str, solution: str, text: str | None = None) -> str:
             del left[names[name]]
     text = solution if text is None else text
     return re.sub(r"(?<![\w.])[A-Za-z_]\w*", lambda word: names.get(word[0], word[0]), text)
+
+
+def _variables(text: str) -> dict[str, tuple[str, Counter[str]]]:
+    """The variables that a text without comments declares, each with its type and the words of its first value."""
+    return {
+        name.strip(): (kind, _words(first))
+        for kind, declarators in re.findall(r"(?<![\w.])(int|unsigned|float|double)\s+(\w+\s*=[^;]*);", text)
+        for name, _, first in (part.partition("=") for part in integers.parts(declarators))
+    }
 
 
 def _words(expression: str) -> Counter[str]:
