@@ -7,7 +7,7 @@ the sanitizer is on or off. That whole warps come to one barrier at different pl
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 
@@ -55,6 +55,7 @@ from gpusim.engine.observers import (
     WaveBegins,
     WaveEnds,
 )
+from gpusim.engine.schedule import first_of_warps
 from gpusim.errors import (
     ASYNC_COPY,
     BARRIERS,
@@ -84,6 +85,7 @@ ERRORS: dict[str, type[HazardError]] = {
 MOST_IN_A_MESSAGE = 3
 # A register of 16 bits is spilled so, to a word that is refilled as a whole; elements of arrays are stored by STL.U16.
 SPILLS_HALF, REFILLED_BYTES = "STL.S16", 4
+MADE_FOR_THE_WARP = "SYNCS.EXCH"  # it is guarded by what the lanes of a warp share: one lane makes an mbarrier
 ENOUGH = 1024  # basic blocks that are still executed after the first finding, where findings are raised
 MOST_WATCHED_BYTES = 128 << 20  # of an array that is watched for races: the watch takes up to eight times as much
 
@@ -382,6 +384,8 @@ class Checker(Observer):
         self.shared.fence(everyone)
 
     def access(self, event: Access) -> None:
+        if event.wave.instruction.opcode.startswith(MADE_FOR_THE_WARP):
+            event = replace(event, mask=first_of_warps(event.mask, event.wave.shape))
         wave, mask = event.wave, event.mask
         self.counts["shared" if event.space == "cluster" else event.space] += self._active(wave, mask)
         if self._undefined.follows:

@@ -317,14 +317,15 @@ static inline Moment moment_of(const Warp *warp) {
 }
 
 /* Whether what happened at a time comes before what this thread does, as there was a barrier, of the block or of the
- * warp. */
+ * warp. Lanes whose last barriers differ may not have met. */
 static inline int ordered(const Moment *moment, uint32_t thread, uint16_t other, uint32_t time) {
     if (time <= moment->barrier || other == thread) return 1;
     if (other == MANY) return 0;
     int is_one = !(other & MANY_OF_WARP),
         same_warp = (is_one ? other / WARP : other & (MANY_OF_WARP - 1)) == moment->warp;
     if (!same_warp || time < moment->together_at) return same_warp;
-    return is_one && earlier(moment->met[thread % WARP], moment->met[other % WARP]) > time;
+    const uint32_t last = moment->met[thread % WARP];
+    return is_one && last > time && last == moment->met[other % WARP];
 }
 
 /* The same of what was written. What was copied is in no order with other lanes before the next barrier. */
