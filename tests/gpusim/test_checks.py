@@ -350,7 +350,8 @@ def test_race_in_the_only_warp_of_a_block_asks_for_syncwarp():
 ONLY_NAMED_LANES_MEET = {
     "without those that store": ("if (t < 16) { __syncwarp(0xffffu); y[t] = s[t + 16]; }", True),
     "in two halves": (
-        "if (t < 16) { __syncwarp(0xffffu); y[t] = s[t + 16]; } else { __syncwarp(0xffff0000u); y[t] = t; }", True
+        "if (t < 16) { __syncwarp(0xffffu); y[t] = s[t + 16]; } else { __syncwarp(0xffff0000u); y[t] = t; }",
+        True,
     ),
     "all that store": ("if (t < 16) { __syncwarp(0xffffu); y[t] = s[t ^ 1]; }", False),
     "one after the other": (

@@ -404,7 +404,7 @@ class Checker(Observer):
             if strong:
                 self._post(wave, mask)
                 everyone = self._aggregated.all_of(wave, mask)
-                self.clock.shared_atomic(wave, everyone, event.op)
+                self.clock.atomic_in_block(wave, everyone, event.op)
                 if everyone is not mask:
                     self.shared.meet(everyone, event.op)
         elif event.space == "local":
@@ -415,8 +415,7 @@ class Checker(Observer):
             if event.op in ("atom", "red"):
                 self._atomic(event)
             elif wave.instruction.strong:
-                self.clock.atomic(wave, mask, event.op, event.addresses, event.width)
-                self.shared.meet(mask, event.op)
+                self._exchange(event, mask)
 
     def _post(self, wave, mask) -> None:
         """The threads of `mask` make a strong access, unless it is at an mbarrier."""
@@ -579,8 +578,14 @@ class Checker(Observer):
         for allocation, there in self.memory.by_allocation(wave, places, lanes, event.width, "updated"):
             if allocation.watch is not None:
                 allocation.watch.access(wave, event.op, places - allocation.base, there, event.width)
-        everyone = self._aggregated.all_of(wave, mask)
-        self.clock.atomic(wave, mask, event.op, addresses, event.width, everyone)
+        self._exchange(event, self._aggregated.all_of(wave, mask))
+
+    def _exchange(self, event: Access, everyone) -> None:
+        """A strong access to global memory, for `everyone`: release and acquire."""
+        if event.wave.instruction.block_scope:
+            self.clock.atomic_in_block(event.wave, everyone, event.op)
+        else:
+            self.clock.atomic(event.wave, event.mask, event.op, event.addresses, event.width, everyone)
         self.shared.meet(everyone, event.op)
 
 

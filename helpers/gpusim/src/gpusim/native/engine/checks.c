@@ -168,7 +168,8 @@ static void exchange_at(Warp *warp, const Request *request, int width, int touch
     }
 }
 
-/* A warp makes a strong access to shared memory: release and acquire among the warps of the block. */
+/* A warp makes a strong access to shared memory, or one of the scope of the block: release and acquire among the warps
+ * of the block. */
 static void exchange_in_block(Warp *warp, int touch) {
     if (!warp->results->acquired || !warp->results->fenced) return;
     const size_t blocks = blocks_of(warp->launch);
@@ -207,8 +208,8 @@ void note_cluster(Cluster *cluster) {
     }
 }
 
-/* The lanes of `mask` make an atomic operation or another strong access, `of_block` if it is one to shared memory. A
- * store releases, a load acquires. */
+/* The lanes of `mask` make an atomic operation or another strong access, `of_block` if it is one to shared memory or has
+ * the scope of the block. A store releases, a load acquires. */
 static void meet_others(Warp *warp, uint32_t mask, int of_block, int touch) {
     Block *block = warp->block;
     uint32_t now = tick(warp->results);
@@ -895,7 +896,8 @@ static void check_array(Warp *warp, const Instruction *i, int slot, uint32_t lan
     GlobalWord *words = warp->results->watched[slot];
     Times *times = warp->results->times[slot];
     Others *others = warp->results->others[slot];
-    int shift = warp->launch->global_granule, strong = is_strong(i, touch);
+    /* One that is strong in its block only counts as plain: gpusim/checks asks for the block. */
+    int shift = warp->launch->global_granule, strong = is_strong(i, touch) && !i->block_scope;
     Act act = {.touch = touch, .changed = warp->stored_anew, .strength = strong ? WITH_STRENGTH : 0,
                .observes = i->flags & RETURNS_OLD && i->d_width};
     uint32_t first = (uint32_t)((uint64_t)warp->block->id * (uint64_t)warp->launch->threads
@@ -1016,8 +1018,9 @@ void check_access(Warp *warp, const Instruction *i, int space, int slot, const R
     if (!(space == GLOBAL ? is_strong(i, touch) : touch == UPDATES || i->is_strong)) return;
     if (has_uninvolved(warp->block) && warp->launch->fences && !(i->flags & AT_MBARRIER)) warp_posts(warp);
     if (warp->results->released_by_threads) {
-        meet_others(warp, voters_for(warp, i, request->active), space != GLOBAL, touch);
-        if (space == GLOBAL) exchange_at(warp, request, width, touch);
+        const int of_block = space != GLOBAL || i->block_scope;
+        meet_others(warp, voters_for(warp, i, request->active), of_block, touch);
+        if (!of_block) exchange_at(warp, request, width, touch);
         else exchange_in_block(warp, touch);
     }
 }
