@@ -85,7 +85,6 @@ ERRORS: dict[str, type[HazardError]] = {
 MOST_IN_A_MESSAGE = 3
 # A register of 16 bits is spilled so, to a word that is refilled as a whole; elements of arrays are stored by STL.U16.
 SPILLS_HALF, REFILLED_BYTES = "STL.S16", 4
-MADE_FOR_THE_WARP = "SYNCS.EXCH"  # it is guarded by what the lanes of a warp share: one lane makes an mbarrier
 ENOUGH = 1024  # basic blocks that are still executed after the first finding, where findings are raised
 MOST_WATCHED_BYTES = 128 << 20  # of an array that is watched for races: the watch takes up to eight times as much
 
@@ -384,8 +383,8 @@ class Checker(Observer):
         self.shared.fence(everyone)
 
     def access(self, event: Access) -> None:
-        if event.wave.instruction.opcode.startswith(MADE_FOR_THE_WARP):
-            event = replace(event, mask=first_of_warps(event.mask, event.wave.shape))
+        if event.made_for is not None:
+            event = replace(event, mask=first_of_warps(event.made_for, event.wave.shape))
         wave, mask = event.wave, event.mask
         self.counts["shared" if event.space == "cluster" else event.space] += self._active(wave, mask)
         if self._undefined.follows:

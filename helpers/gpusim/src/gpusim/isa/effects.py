@@ -134,7 +134,8 @@ def _storing(v: Values) -> Execute:
     values = v.values(2, v.decoded.number[3])
     if v.decoded.flags & form.UNWATCHED:
         return _unwatched_store(v.address(), values)
-    return accesses.store(_space(v), _address(v), values)
+    makers = v.truth(v.decoded.p_in[0]) or (lambda registers: True) if v.decoded.flags & form.FOR_THE_WARP else None
+    return accesses.store(_space(v), _address(v), values, makers)
 
 
 def _unwatched_store(address: Reader, values: list[Reader]) -> Execute:

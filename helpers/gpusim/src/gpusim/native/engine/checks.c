@@ -1004,6 +1004,7 @@ void check_access(Warp *warp, const Instruction *i, int space, int slot, const R
     Request first;
     if (i->flags & FOR_THE_WARP) {
         first = *request;
+        first.active &= predicate_of(warp, i->p_in[0]); /* the lanes for which it is made */
         first.active &= 0u - first.active;
         request = &first;
         known = 0;
