@@ -361,16 +361,16 @@ ONLY_NAMED_LANES_MEET = {
 }
 
 
+@pytest.mark.parametrize("memory", ["shared", "global"])
 @pytest.mark.parametrize(("code", "races"), ONLY_NAMED_LANES_MEET.values(), ids=ONLY_NAMED_LANES_MEET)
-def test_a_barrier_of_a_warp_orders_the_lanes_that_come(code, races):
-    function = kernel(
-        "int *y", f"__shared__ int s[32];\nconst int t = threadIdx.x;\ns[t] = t;\n{code}\n__syncwarp();\ny[t] += t;"
-    )
+def test_a_barrier_of_a_warp_orders_the_lanes_that_come(code, races, memory):
+    place = "__shared__ int s[32]" if memory == "shared" else "int *s = y + 32"
+    function = kernel("int *y", f"{place};\nconst int t = threadIdx.x;\ns[t] = t;\n{code}\n__syncwarp();\ny[t] += t;")
     if not races:
-        function(1, 32, (np.zeros(32, I32),))
+        function(1, 32, (np.zeros(64, I32),))
         return
-    with pytest.raises(errors.RaceError, match="race in shared memory"):
-        function(1, 32, (np.zeros(32, I32),))
+    with pytest.raises(errors.RaceError, match=f"race in {memory} memory"):
+        function(1, 32, (np.zeros(64, I32),))
 
 
 def test_the_sanitizer_takes_a_limit_of_instructions():

@@ -163,6 +163,8 @@ class Clock:
             None if self.acquired is None else np.zeros((wave.shape[0], len(self.acquired)), np.int64)
         )
         self.warp_barriers = np.zeros(wave.shape, np.int64)
+        # By thread and lane: the last barrier by which it knows of the lane, once not all of the warp have come to one
+        self.met_lanes: np.ndarray | None = None
         self.of_device, self.of_block = Fences(wave.shape), Fences(wave.shape)
         self.released_in_block = np.zeros(wave.shape, np.int64)
         self.atomics_of_threads, self.met_before_fence = np.zeros((2, *wave.shape), np.int64)
@@ -215,7 +217,33 @@ class Clock:
             self.of_block.warp_barrier(lanes, here, self.warp_barriers)
             known = np.where(here, self.atomics_of_threads, 0)
             self.atomics_of_threads[lanes] = _latest_of_warps(known)[lanes]
-        self.warp_barriers[lanes] = self.tick()
+        self._meet_lanes(wave, mask)
+        self.warp_barriers[lanes] = self.now
+
+    def _meet_lanes(self, wave, mask: np.ndarray | None) -> None:
+        """Lanes of warps meet, now."""
+        now = self.tick()
+        if mask is None and self.met_lanes is None:
+            return
+        blocks, threads = wave.shape
+        here = np.zeros((blocks, self.warps * WARP), bool)
+        here[:, :threads] = True if mask is None else mask
+        here = here.reshape(blocks, self.warps, WARP)
+        if self.met_lanes is None:
+            exist = (np.arange(self.warps * WARP) < threads).reshape(self.warps, WARP)
+            if ((here == exist).all(axis=2) | ~here.any(axis=2)).all():
+                return
+            before = np.zeros((blocks, self.warps * WARP), np.int64)
+            before[:, :threads] = self.warp_barriers
+            self.met_lanes = before.reshape(*here.shape, 1).repeat(WARP, axis=3)
+        known = np.where(here, now, np.where(here[..., None], self.met_lanes, 0).max(axis=2))
+        self.met_lanes = np.where(here[..., None], known[:, :, None, :], self.met_lanes)
+
+    def last_meeting(self, row: np.ndarray, lane: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """When threads learnt last of another one of their warp by a barrier of the warp."""
+        if self.met_lanes is None:
+            return self.warp_barriers[row, lane]
+        return self.met_lanes[row, lane // WARP, lane % WARP, other % WARP]
 
     def fence(self, wave, mask: np.ndarray | None, scope: str = "device") -> None:
         """`__threadfence()`, or with the scope "block" `__threadfence_block()`."""
@@ -617,8 +645,7 @@ class GlobalWatch:
             warps = (each[between] // WARP for each in (lane, other_lane))
             ordered[between] = self._uninvolved.knows(row[between], *warps, times[between])
         if same_warp.any():
-            both = np.minimum(clock.warp_barriers[row, lane], clock.warp_barriers[row, other_lane])
-            ordered |= same_warp & (both > times)
+            ordered |= same_warp & (clock.last_meeting(row, lane, other_lane) > times)
         if clock.fenced:
             released = clock.released_by_threads[others] > times
             ordered |= ~same & released & (clock.heard_of(row, lane, other_block) > times)

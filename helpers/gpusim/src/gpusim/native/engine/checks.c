@@ -281,6 +281,12 @@ static ThreadId number_of_grid(const Warp *warp, uint32_t number) {
     return (ThreadId){number / threads, number % threads};
 }
 
+/* Whether two lanes of a warp have met since a time. Lanes whose last barriers differ may not have. */
+static inline int met_behind(const uint32_t *barrier, uint32_t lane, uint32_t other, uint32_t time) {
+    const uint32_t last = barrier[lane % WARP];
+    return last > time && last == barrier[other % WARP];
+}
+
 /* Whether what another thread did at a time comes before what this lane does now. */
 static int comes_before(const Warp *warp, int lane, ThreadId other, uint32_t time) {
     const uint32_t block = other.block, thread = other.thread;
@@ -297,7 +303,7 @@ static int comes_before(const Warp *warp, int lane, ThreadId other, uint32_t tim
     if (warp->block->barrier > time &&
         (others == warp || !has_uninvolved(warp->block) || is_known(warp, thread / WARP, time)))
         return 1;
-    if (others == warp && earlier(own->barrier[lane], own->barrier[thread % WARP]) > time) return 1;
+    if (others == warp && (warp->together_at > time || met_behind(own->barrier, (uint32_t)lane, thread, time))) return 1;
     return later(released, others->order.released_in_block[thread % WARP]) > time && own->met[lane] > time;
 }
 
@@ -318,15 +324,14 @@ static inline Moment moment_of(const Warp *warp) {
 }
 
 /* Whether what happened at a time comes before what this thread does, as there was a barrier, of the block or of the
- * warp. Lanes whose last barriers differ may not have met. */
+ * warp. */
 static inline int ordered(const Moment *moment, uint32_t thread, uint16_t other, uint32_t time) {
     if (time <= moment->barrier || other == thread) return 1;
     if (other == MANY) return 0;
     int is_one = !(other & MANY_OF_WARP),
         same_warp = (is_one ? other / WARP : other & (MANY_OF_WARP - 1)) == moment->warp;
     if (!same_warp || time < moment->together_at) return same_warp;
-    const uint32_t last = moment->met[thread % WARP];
-    return is_one && last > time && last == moment->met[other % WARP];
+    return is_one && met_behind(moment->met, thread, other, time);
 }
 
 /* The same of what was written. What was copied is in no order with other lanes before the next barrier. */
