@@ -94,6 +94,23 @@ def test_mbarrier_state_counts_threads_and_bytes_as_on_the_gpu(threads, size, le
     assert (out[[3, 6, 8]] >> np.uint64(32)).tolist() == STATES[threads, size]
 
 
+@pytest.mark.parametrize("thread", [0, 5, 37])
+def test_mbarrier_is_made_by_the_thread_that_the_source_names(thread, level):
+    source = f"""{HEAD}extern "C" __global__ void kernel(int *out) {{
+        __shared__ u64 full;
+        if (threadIdx.x == {thread}) init(&full, 1);
+        if (threadIdx.x == ARRIVES) arrive(&full);
+        __syncthreads();
+        wait(&full, 0);
+        out[threadIdx.x] = 1;
+    }}"""
+    for arrives in (thread, thread ^ 3):
+        kernel = gpusim.RawModule(code=source.replace("ARRIVES", str(arrives)), arch="sm_90").get_function("kernel")
+        with gpusim.record(level=level, checks="report") as recording:
+            kernel((1,), (64,), (np.zeros(64, np.int32),))
+        assert ["race" in str(report) for report in recording.reports] == [arrives != thread]
+
+
 def test_every_launch_was_recorded_and_no_other():
     assert [*bulk_goldens()] == [*LAUNCHES], AGAIN
 

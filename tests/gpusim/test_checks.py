@@ -347,6 +347,32 @@ def test_race_in_the_only_warp_of_a_block_asks_for_syncwarp():
     )
 
 
+ONLY_NAMED_LANES_MEET = {
+    "without those that store": ("if (t < 16) { __syncwarp(0xffffu); y[t] = s[t + 16]; }", True),
+    "in two halves": (
+        "if (t < 16) { __syncwarp(0xffffu); y[t] = s[t + 16]; } else { __syncwarp(0xffff0000u); y[t] = t; }",
+        True,
+    ),
+    "all that store": ("if (t < 16) { __syncwarp(0xffffu); y[t] = s[t ^ 1]; }", False),
+    "one after the other": (
+        "if (t < 24) __syncwarp(0xffffffu);\nif (t > 15) { __syncwarp(0xffff0000u); y[t] = s[t > 23 ? 8 : t]; }",
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("memory", ["shared", "global"])
+@pytest.mark.parametrize(("code", "races"), ONLY_NAMED_LANES_MEET.values(), ids=ONLY_NAMED_LANES_MEET)
+def test_a_barrier_of_a_warp_orders_the_lanes_that_come(code, races, memory):
+    place = "__shared__ int s[32]" if memory == "shared" else "int *s = y + 32"
+    function = kernel("int *y", f"{place};\nconst int t = threadIdx.x;\ns[t] = t;\n{code}\n__syncwarp();\ny[t] += t;")
+    if not races:
+        function(1, 32, (np.zeros(64, I32),))
+        return
+    with pytest.raises(errors.RaceError, match=f"race in {memory} memory"):
+        function(1, 32, (np.zeros(64, I32),))
+
+
 def test_the_sanitizer_takes_a_limit_of_instructions():
     function = kernel("int *y", "for (int i = 0; i < y[1]; ++i) y[0] += i & y[2];")
     arguments = (np.array([0, 2_000, 1], I32),)

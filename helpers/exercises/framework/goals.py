@@ -289,14 +289,14 @@ def barriers(at_most: int) -> Goal:
 
 
 def ordered_by_count(shared: int, counted: int, name: str) -> Goal:
-    """Accesses of an array, and atomic operations on another one that counts the blocks, by which a block may miss what
-    others stored before they counted: a strong store (a plain one is a race) or a load without a fence between it and
-    the count, and a count of the block's scope. Behind the count an atomic operation that acquires will do, too.
+    """Accesses of an array by which a block may miss what others stored before they counted, by atomic operations on
+    another one: a strong store (a plain one is a race) or a load without a fence between it and the count. Behind the
+    count an atomic operation that acquires will do, too.
 
     shared, counted: the numbers of the parameters, from 0.  name: ours of the array that is shared.
     """
 
-    def unordered(j: Judged) -> tuple[set[int], set[int], set[int]]:
+    def unordered(j: Judged) -> tuple[set[int], set[int]]:
         names = [parameter.name for parameter in j.kernel.compiled.parameters]
         launch = j.all_blocks().launches[-1]
         code = launch.program.instructions
@@ -311,18 +311,16 @@ def ordered_by_count(shared: int, counted: int, name: str) -> Goal:
         nexts = {at: min((count for count in counts if count > at), default=at) for at in stores if code[at].strong}
         early = {at for at, count in nexts.items() if at < count and not any(at < fence < count for fence in fences)}
         late = {at for at in loads if not code[at].strong and first < at and not any(first < e < at for e in emptied)}
-        return early, late, {at for at in counts if OF_BLOCK & set(code[at].opcode.lower().split("."))}
+        return early, late
 
     def explain(j: Judged) -> str:
-        early, late, of_block = unordered(j)
+        early, _ = unordered(j)
         if early:
             why = f"no __threadfence() lies between the store to {name} and the count, and volatile is none: the count "
             why += "may be seen before what was stored"
-        elif late:
+        else:
             why = "no __threadfence() lies between the count and the loads behind it, which may then find of "
             why += f"{name} what their SM loaded earlier. One belongs behind the count, too"
-        else:
-            why = "the count is atomic for the threads of one block only, and other blocks count, too"
         return f"Right here, but a GPU does not promise it: {why}."
 
     label = f"accesses by which a block may miss what others stored to {name} before they counted"
@@ -331,7 +329,6 @@ def ordered_by_count(shared: int, counted: int, name: str) -> Goal:
 
 FENCES = ("membar", "fence")
 EMPTIES_L1 = ("CCTL.IVALL", "fence", "membar")
-OF_BLOCK = {"sm", "cta"}
 
 
 def reads_before_store(at_least: int, tile_bytes: int) -> Goal:

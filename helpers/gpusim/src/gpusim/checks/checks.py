@@ -7,7 +7,7 @@ the sanitizer is on or off. That whole warps come to one barrier at different pl
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 
@@ -55,6 +55,7 @@ from gpusim.engine.observers import (
     WaveBegins,
     WaveEnds,
 )
+from gpusim.engine.schedule import first_of_warps
 from gpusim.errors import (
     ASYNC_COPY,
     BARRIERS,
@@ -385,6 +386,8 @@ class Checker(Observer):
         self.shared.fence(everyone)
 
     def access(self, event: Access) -> None:
+        if event.made_for is not None:
+            event = replace(event, mask=first_of_warps(event.made_for, event.wave.shape))
         wave, mask = event.wave, event.mask
         self.counts["shared" if event.space == "cluster" else event.space] += self._active(wave, mask)
         if self._undefined.follows:
@@ -403,7 +406,7 @@ class Checker(Observer):
             if strong:
                 self._post(wave, mask)
                 everyone = self._aggregated.all_of(wave, mask)
-                self.clock.shared_atomic(wave, everyone, event.op)
+                self.clock.atomic_in_block(wave, everyone, event.op)
                 if everyone is not mask:
                     self.shared.meet(everyone, event.op)
         elif event.space == "local":
@@ -414,8 +417,7 @@ class Checker(Observer):
             if event.op in ("atom", "red"):
                 self._atomic(event)
             elif wave.instruction.strong:
-                self.clock.atomic(wave, mask, event.op, event.addresses, event.width)
-                self.shared.meet(mask, event.op)
+                self._exchange(event, mask)
 
     def _post(self, wave, mask) -> None:
         """The threads of `mask` make a strong access, unless it is at an mbarrier."""
@@ -578,8 +580,14 @@ class Checker(Observer):
         for allocation, there in self.memory.by_allocation(wave, places, lanes, event.width, "updated"):
             if allocation.watch is not None:
                 allocation.watch.access(wave, event.op, places - allocation.base, there, event.width)
-        everyone = self._aggregated.all_of(wave, mask)
-        self.clock.atomic(wave, mask, event.op, addresses, event.width, everyone)
+        self._exchange(event, self._aggregated.all_of(wave, mask))
+
+    def _exchange(self, event: Access, everyone) -> None:
+        """A strong access to global memory, for `everyone`: release and acquire."""
+        if event.wave.instruction.block_scope:
+            self.clock.atomic_in_block(event.wave, everyone, event.op)
+        else:
+            self.clock.atomic(event.wave, event.mask, event.op, event.addresses, event.width, everyone)
         self.shared.meet(everyone, event.op)
 
 

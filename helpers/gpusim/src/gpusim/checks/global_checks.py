@@ -14,11 +14,11 @@ Two accesses of one word, one of them a store, are in order if one thread does b
   each behind a fence of its own. Inside a block `__threadfence_block()` is enough, the atomic variable may lie in
   shared memory, and which it was is not looked at.
 
-Atomic operations, and volatile or otherwise strong accesses, do not race with each other (PTX ISA, 'Memory Consistency
-Model'). Stores of the same value do not either, nor does the plain load with which an atomicCAS begins
-(`mark_cas_loads`): loops that build an atomic function from it begin with such a load (CUDA guide, 'Atomic
-Functions'). But a read of a sum must happen after all additions to it: that the own block's was the last one is chance.
-The result of an atomic operation acquires them.
+Atomic operations, and volatile or otherwise strong accesses, do not race with each other if the scope of each includes
+the other thread (PTX ISA, 'Memory Consistency Model'). Stores of the same value do not either, nor does the plain load
+with which an atomicCAS begins (`mark_cas_loads`): loops that build an atomic function from it begin with such a load
+(CUDA guide, 'Atomic Functions'). But a read of a sum must happen after all additions to it: that the own block's was
+the last one is chance. The result of an atomic operation acquires them.
 """
 
 from collections.abc import Callable
@@ -37,7 +37,8 @@ from gpusim.engine.schedule import by_warps
 MOST_BLOCKS = 1024  # of a grid whose vector clocks are kept
 VARIABLES = 1021  # clocks of synchronisation variables: words of memory share them
 MOST_AT_ONCE = 1 << 22  # numbers
-TIME = 26  # bits of a stamp below the time: the instruction, and whether it is strong
+TIME = 26  # bits of a stamp below the time: the instruction, whether its scope is the block, and whether it is strong
+STRONG, BLOCK_SCOPE, INSTRUCTION = 1, 2, 2  # the flags, and from which bit on the instruction stands
 
 
 class GlobalSide(NamedTuple):
@@ -162,6 +163,8 @@ class Clock:
             None if self.acquired is None else np.zeros((wave.shape[0], len(self.acquired)), np.int64)
         )
         self.warp_barriers = np.zeros(wave.shape, np.int64)
+        # By thread and lane: the last barrier by which it knows of the lane, once not all of the warp have come to one
+        self.met_lanes: np.ndarray | None = None
         self.of_device, self.of_block = Fences(wave.shape), Fences(wave.shape)
         self.released_in_block = np.zeros(wave.shape, np.int64)
         self.atomics_of_threads, self.met_before_fence = np.zeros((2, *wave.shape), np.int64)
@@ -214,7 +217,33 @@ class Clock:
             self.of_block.warp_barrier(lanes, here, self.warp_barriers)
             known = np.where(here, self.atomics_of_threads, 0)
             self.atomics_of_threads[lanes] = _latest_of_warps(known)[lanes]
-        self.warp_barriers[lanes] = self.tick()
+        self._meet_lanes(wave, mask)
+        self.warp_barriers[lanes] = self.now
+
+    def _meet_lanes(self, wave, mask: np.ndarray | None) -> None:
+        """Lanes of warps meet, now."""
+        now = self.tick()
+        if mask is None and self.met_lanes is None:
+            return
+        blocks, threads = wave.shape
+        here = np.zeros((blocks, self.warps * WARP), bool)
+        here[:, :threads] = True if mask is None else mask
+        here = here.reshape(blocks, self.warps, WARP)
+        if self.met_lanes is None:
+            exist = (np.arange(self.warps * WARP) < threads).reshape(self.warps, WARP)
+            if ((here == exist).all(axis=2) | ~here.any(axis=2)).all():
+                return
+            before = np.zeros((blocks, self.warps * WARP), np.int64)
+            before[:, :threads] = self.warp_barriers
+            self.met_lanes = before.reshape(*here.shape, 1).repeat(WARP, axis=3)
+        known = np.where(here, now, np.where(here[..., None], self.met_lanes, 0).max(axis=2))
+        self.met_lanes = np.where(here[..., None], known[:, :, None, :], self.met_lanes)
+
+    def last_meeting(self, row: np.ndarray, lane: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """When threads learnt last of another one of their warp by a barrier of the warp."""
+        if self.met_lanes is None:
+            return self.warp_barriers[row, lane]
+        return self.met_lanes[row, lane // WARP, lane % WARP, other % WARP]
 
     def fence(self, wave, mask: np.ndarray | None, scope: str = "device") -> None:
         """`__threadfence()`, or with the scope "block" `__threadfence_block()`."""
@@ -240,8 +269,8 @@ class Clock:
         joined = np.maximum(self.acquired_by_warps[of_grid], self.acquired[blocks])
         self.releasable_by_warps[of_grid] = np.maximum(self.releasable_by_warps[of_grid], joined)
 
-    def shared_atomic(self, wave, mask: np.ndarray | None, op: str) -> None:
-        """An atomic operation, or another strong access, on shared memory."""
+    def atomic_in_block(self, wave, mask: np.ndarray | None, op: str) -> None:
+        """An atomic operation, or another strong access, on shared memory or of the scope of a block."""
         if not self.fenced:
             return
         self.releases_in_block = True
@@ -417,7 +446,8 @@ class GlobalWatch:
         # Of concurrent updates, or stores of the same value, before it:
         self.near = _Accesses(words)  # the last one of the same block
         self.far = _Accesses(words)  # the last one of another
-        self.plain = _Accesses(words)  # the last plain store, where a strong one came after it
+        # The last plain store, and the last strong one of the scope of a block, where a strong one came after it
+        self.plain, self.scoped = _Accesses(words), _Accesses(words)
         self.observer = _Accesses(words)  # the last atomic operation whose result is live
         self.reader = _Accesses(words)  # the last one
         self.reader_in_block = _Accesses(words)  # the last other reader of the same block
@@ -480,22 +510,26 @@ class GlobalWatch:
             marks = np.repeat(marks, count)
         atomic = op in ("atom", "red")
         strong = atomic or wave.instruction.strong or wave.instruction.begins_swap
-        stamp = (self.clock.tick() << TIME) | (wave.instruction.index << 1) | strong
+        in_block = strong and wave.instruction.block_scope
+        flags = STRONG * strong | BLOCK_SCOPE * in_block
+        stamp = (self.clock.tick() << TIME) | (wave.instruction.index << INSTRUCTION) | flags
         new = _Lazily(lambda: _words_of(values, wave.shape, mask, self._word))
-        mine = self._compare(wave, self.writer, "writes", words, marks, strong, op, new)
-        for others in (self.plain, self.near, self.far):
-            self._compare(wave, others, "writes", words, marks, strong, op, new, concurrent=others is not self.plain)
+        mine = self._compare(wave, self.writer, "writes", words, marks, flags, op, new)
+        for others in (self.plain, self.scoped, self.near, self.far):
+            concurrent = others in (self.near, self.far)
+            self._compare(wave, others, "writes", words, marks, flags, op, new, concurrent)
         if op == "ld":
             self._remember_readers(wave, words, marks, stamp)
             return
         for readers in (self.reader, self.reader_in_block, self.reader_elsewhere):
-            self._compare(wave, readers, "reads", words, marks, strong, op, None)
-        self._compare(wave, self.observer, "updates", words, marks, strong, op, None)
+            self._compare(wave, readers, "reads", words, marks, flags, op, None)
+        self._compare(wave, self.observer, "updates", words, marks, flags, op, None)
         observes = op == "atom" and self.clock.result_is_live(wave)
         if strong:
-            self._keep_plain_stores(words)
+            self._keep_weaker_stores(words)
         else:
             self._forget(self.plain, words)
+            self._forget(self.scoped, words)
         if observes:
             self.observer.put(words, marks, stamp)
         joins = not strong or (atomic and not observes)
@@ -517,6 +551,9 @@ class GlobalWatch:
                 others.put(words[chosen], marks[chosen], stamp)
         if lost.any() and not strong:
             self._same_instruction(wave, words, marks, lost, new)
+        elif in_block:
+            lost &= (marks - 1) // wave.threads != (last - 1) // wave.threads
+            self._blocks_at_once(wave, op, words, marks, last, lost, new)
 
     def _keep_others(self, wave, words, marks) -> None:
         """Threads update words by atomic operations whose results are dead, or store what is there already: of earlier
@@ -540,20 +577,23 @@ class GlobalWatch:
         if accesses.used:
             accesses.thread[words] = 0
 
-    def _keep_plain_stores(self, words) -> None:
-        """Strong stores come after plain ones: those are what other strong accesses may race with."""
+    def _keep_weaker_stores(self, words) -> None:
+        """Strong stores come after plain ones, and ones of the scope of a block: those are what other strong accesses
+        may race with."""
         if not self.writer.used:
             return
         threads, stamps = self.writer.thread.take(words), self.writer.stamp.take(words)
-        plain = np.flatnonzero((threads != 0) & (stamps & 1 == 0))
-        if len(plain):
-            self.plain.put(words[plain], threads[plain], stamps[plain])
+        for kept, weaker in ((self.plain, stamps & STRONG == 0), (self.scoped, stamps & BLOCK_SCOPE != 0)):
+            at = np.flatnonzero((threads != 0) & weaker)
+            if len(at):
+                kept.put(words[at], threads[at], stamps[at])
 
     def _compare(
-        self, wave, earlier: _Accesses, what: str, words, marks, strong: bool, op: str, new, concurrent: bool = False
+        self, wave, earlier: _Accesses, what: str, words, marks, flags: int, op: str, new, concurrent: bool = False
     ) -> bool:
         """Report the lanes whose access is in no order with an earlier one. True if all earlier ones are their own.
 
+        flags: of the access, STRONG and BLOCK_SCOPE.
         concurrent: the earlier one was in no order with the word's last writer either; then a plain store was of the
         same value, and it is the same to a load which came last.
         """
@@ -570,18 +610,19 @@ class GlobalWatch:
         others, accessors, words = others[chosen] - 1, marks[chosen] - 1, words[chosen]
         stamps = earlier.stamp.take(words)
         racing = ~self._in_order(wave, others, accessors, stamps >> TIME)
-        if strong:
-            racing &= (stamps & 1) == 0
+        if flags & STRONG:
+            apart = accessors // wave.threads != others // wave.threads
+            racing &= (stamps & STRONG == 0) | (apart & ((stamps | flags) & BLOCK_SCOPE != 0))
         if concurrent and op == "ld":
-            racing &= (stamps & 1) == 1
+            racing &= (stamps & STRONG) != 0
         if new is not None and op == "st" and racing.any():
             values = new()
             if values is not None:
                 racing[racing] = values[chosen[racing]] != self._content(words[racing])
         if racing.any():
             at = int(racing.argmax())
-            instruction = int(stamps[at] & ((1 << TIME) - 1)) >> 1
-            if what == "writes" and stamps[at] & 1:
+            instruction = int(stamps[at] & ((1 << TIME) - 1)) >> INSTRUCTION
+            if what == "writes" and stamps[at] & STRONG:
                 what = "updates"
             first = GlobalSide(instruction, int(others[at]), what)
             missing_release = self.clock.missing_release(
@@ -604,8 +645,7 @@ class GlobalWatch:
             warps = (each[between] // WARP for each in (lane, other_lane))
             ordered[between] = self._uninvolved.knows(row[between], *warps, times[between])
         if same_warp.any():
-            both = np.minimum(clock.warp_barriers[row, lane], clock.warp_barriers[row, other_lane])
-            ordered |= same_warp & (both > times)
+            ordered |= same_warp & (clock.last_meeting(row, lane, other_lane) > times)
         if clock.fenced:
             released = clock.released_by_threads[others] > times
             ordered |= ~same & released & (clock.heard_of(row, lane, other_block) > times)
@@ -658,6 +698,17 @@ class GlobalWatch:
             at = start + 1 if values is None else start + int((values[start:stop] != values[start]).argmax())
             first = GlobalSide(wave.instruction.index, int(writers[start]), "writes")
             self._race(wave, first, "st", int(writers[at]), int(words[start]), int(different.sum()))
+
+    def _blocks_at_once(self, wave, op: str, words, marks, last, apart, new) -> None:
+        """Threads of several blocks make a strong access of the scope of their block to one word at once."""
+        if not apart.any():
+            return
+        if op == "st":
+            self._same_instruction(wave, words, marks, apart, new)
+            return
+        at = int(apart.argmax())
+        first = GlobalSide(wave.instruction.index, int(marks[at]) - 1, "updates")
+        self._race(wave, first, op, int(last[at]) - 1, int(words[at]), int(apart.sum()))
 
     def _race(
         self,

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from gpusim.checks.cluster_checks import ClusterHazard
-from gpusim.checks.global_checks import GlobalHazard
+from gpusim.checks.global_checks import GlobalHazard, GlobalSide
 from gpusim.checks.shared_epoch import Hazard, Side
 from gpusim.checks.undefined_values import Absence, Use
 from gpusim.devices import WARP, unravel
@@ -449,6 +449,11 @@ class Messages:
         ]
         text = f"{self._program.name}: race in global memory, {where}, {place_of_race}.\n"
         text += self._quote_both(first.instruction, second.instruction, *sides)
+        if between and self._is_of_small_scope(first, second):
+            return text + (
+                "An operation of a block's scope, such as atomicAdd_block, is atomic among the threads of its own "
+                "block only. Use atomicAdd, or cuda::thread_scope_device, where other blocks use the same element."
+            )
         if first.instruction == second.instruction:
             return text + (
                 "Both write different values, and which of them stays is not defined. Let one thread write each "
@@ -473,6 +478,12 @@ class Messages:
             "Write to another array than the one that is read, or do the second step in a second launch; if a counter "
             "tells who is last, put __threadfence() between the data and the counter's atomicAdd."
         )
+
+    def _is_of_small_scope(self, *sides: GlobalSide) -> bool:
+        """Whether all accesses are strong, and one has the scope of a block."""
+        instructions = [self._program.instructions[side.instruction] for side in sides]
+        strong = (i.strong or side.what == "updates" for i, side in zip(instructions, sides, strict=True))
+        return all(strong) and any(i.block_scope for i in instructions)
 
     def _untold(self, hazard: GlobalHazard, line: int) -> str:
         """What a thread should have done behind a line before others learn of it by a counter or a flag."""

@@ -22,6 +22,7 @@ The rules:
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -487,11 +488,38 @@ class Epoch:
         of_warps = combine.reduce(padded.reshape(self.shape[0], -1, WARP), axis=2).repeat(WARP, axis=1)
         return of_warps[:, : self.shape[1]].reshape(-1)[lanes]
 
+    @cached_property
+    def _warp_barriers(self) -> tuple[tuple[int, np.ndarray], ...]:
+        """(time, the positions of the lanes that met) of every barrier of a warp."""
+        met = ((time, self._positions(entry)) for time, entry in enumerate(self.log) if entry.kind == WARP_BARRIER)
+        return tuple((time, self.position[positions]) for time, positions in met)
+
+    @cached_property
+    def _whole_warps_meet(self) -> bool:
+        """Whether all lanes of a warp come to each of its barriers: then the last one orders them."""
+        warps = -(-self.shape[1] // WARP)
+        of_lane = self.position // self.shape[1] * warps + self.thread // WARP
+        lanes = np.bincount(of_lane)
+        met = (np.bincount(of_lane[positions], minlength=len(lanes)) for _, positions in self._warp_barriers)
+        return all(((count == 0) | (count == lanes)).all() for count in met)
+
+    def _meet(self, first: int, since: int, other: int, until: int) -> bool:
+        """Whether barriers of the warp lead from what a lane did at one time to what another did later."""
+        row = first // self.shape[1]
+        warp, reached = first % self.shape[1] // WARP, {first}
+        for time, positions in self._warp_barriers:
+            if since < time < until:
+                rows, threads = np.divmod(positions, self.shape[1])
+                met = set(positions[(rows == row) & (threads // WARP == warp)].tolist())
+                reached |= met if reached & met else set()
+        return other in reached
+
     def _racing_words(self, events: dict[str, np.ndarray]) -> np.ndarray:
         """The words with a pair of accesses that no barrier orders and that do not store the same value."""
         word, thread = events["word"], events["thread"]
         between_warps = self._conflicts(events, (word,), thread // WARP)
-        inside_warps = self._conflicts(events, (word, thread // WARP, events["synchronised"]), thread)
+        since = events["synchronised"] if self._whole_warps_meet else np.zeros_like(word)
+        inside_warps = self._conflicts(events, (word, thread // WARP, since), thread)
         return np.unique(word[between_warps | inside_warps])
 
     def _conflicts(
@@ -576,7 +604,7 @@ class Epoch:
         _, first = np.unique(events["instruction"], return_index=True)
         reversed_ = events["instruction"][::-1]
         _, last = np.unique(reversed_, return_index=True)
-        few = racing[:MOST_HANDED_ON] if self.hands_on else racing[:1]
+        few = racing[:MOST_HANDED_ON] if self.hands_on or not self._whole_warps_meet else racing[:1]
         return np.unique(np.r_[few, events["word"][first], events["word"][::-1][last]])
 
     def _pairs(self, events: dict[str, np.ndarray]) -> list[tuple[int, int]]:
@@ -598,7 +626,13 @@ class Epoch:
         thread, kind, time = events["thread"], LIKE[events["kind"]], events["time"]
         warp = thread // WARP
         conflict = thread[first] != thread[other]
-        conflict &= (warp[first] != warp[other]) | (events["synchronised"][first] == events["synchronised"][other])
+        inside = conflict & (warp[first] == warp[other])
+        conflict &= ~inside | (events["synchronised"][first] == events["synchronised"][other])
+        if not self._whole_warps_meet:
+            position = events["position"]
+            for pair in np.flatnonzero(inside & ~conflict):
+                at = [(position[event], time[event]) for event in (first[pair], other[pair])]
+                conflict[pair] = not self._meet(*at[0], *at[1])
         plain = [(kind[side] == STORE) | (kind[side] == COPY) for side in (first, other)]
         low, high = np.minimum(kind[first], kind[other]), np.maximum(kind[first], kind[other])
         mixed = ((low == LOAD) & (high == ATOMIC)) | ((low <= UNPOLLED) & (high == VOLATILE_STORE))

@@ -125,8 +125,8 @@ def load(space: str, dtype: np.dtype, count: int, address: Reader):
     return execute
 
 
-def store(space: str, address: Reader, values: Sequence[Reader]):
-    """Consecutive elements of the values' dtype."""
+def store(space: str, address: Reader, values: Sequence[Reader], makers: Reader | None = None):
+    """Consecutive elements of the values' dtype. makers: where a warp stores once, for which of its lanes."""
 
     def execute(wave, registers, mask):
         items = tuple(value(registers) for value in values)
@@ -136,7 +136,8 @@ def store(space: str, address: Reader, values: Sequence[Reader]):
         for where, places, lanes in pieces:
             space_memory(wave, where).store(wave, places, lanes, items)
             if wave.observers is not None:
-                wave.observers.tell(Access(wave, where, "st", width, places, lanes, items))
+                made_for = None if makers is None else makers(registers) & (True if lanes is None else lanes)
+                wave.observers.tell(Access(wave, where, "st", width, places, lanes, items, made_for))
 
     return execute
 

@@ -100,7 +100,8 @@ class Instruction:
     uniform: frozenset[int] = frozenset()  # the slots among `writes` of registers that the lanes of a warp share
     # Metadata for observers: it copies one register, or its answer depends on registers that
     # are `chosen` (see `isa.rules.Compute`); it is a load that may come from shared memory, a compare-and-swap,
-    # the load with which one begins, a strong operation of the memory model; plain loads may look at what it changes.
+    # the load with which one begins, a strong operation of the memory model; plain loads may look at what it changes;
+    # its scope is the block.
     copies: bool = False
     chooses: Callable[[Registers], tuple[Any, Any]] | None = None
     chosen: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
@@ -109,6 +110,7 @@ class Instruction:
     begins_swap: bool = False
     strong: bool = False
     is_observed: bool = False
+    block_scope: bool = False
     look: Any = None  # of a wait for a phase: accesses.PhaseLook
 
 

@@ -44,7 +44,7 @@ INSTRUCTION = _struct(
     ("flags", "u4"), ("target", "i4"), ("block", "i4"), ("length", "i4"), ("memory", "i4"), ("index", "i4"),
     ("mode", "u2", 4), ("width", "u1", 4), ("d_width", "u1"), ("guard", "u1"), ("p_out", "u1", 2), ("p_in", "u1", 3),
     ("uniform", "u1"), ("strong", "u1"), ("is_strong", "u1"), ("is_beyond", "u1"),
-    ("is_observed", "u1"), ("is_vote", "u1"), ("for_voters", "u1"), ("spare", "u1", 2),
+    ("is_observed", "u1"), ("is_vote", "u1"), ("for_voters", "u1"), ("block_scope", "u1"), ("spare", "u1"),
 )  # fmt: skip
 PACKED = _packed(INSTRUCTION)
 ALLOCATION = _struct(
@@ -147,7 +147,8 @@ def pack(
         rows[2] if counts[2] else -1, rows[3] if counts[3] else -1,
         *decoded.number, decoded.flags, decoded.target, block, length, memory, index,
         *decoded.mode, *decoded.width, decoded.d_width, decoded.guard,
-        *decoded.p_out, *decoded.p_in, decoded.uniform, decoded.strong, decoded.is_strong, 0, 0, 0, 0, 0, 0,
+        *decoded.p_out, *decoded.p_in, decoded.uniform, decoded.strong, decoded.is_strong, 0, 0, 0, 0,
+        decoded.block_scope, 0,
     )  # fmt: skip
 
 

@@ -179,7 +179,7 @@ class Access:
 
     space: "global", "shared", "local", or "cluster" for the shared memory of other blocks (an address is the rank << 24
     and the byte); op: "ld", "ldsm", "st", "stsm", "atom" or "red"; width: bytes per lane; values: what a store writes
-    to consecutive elements.
+    to consecutive elements; made_for: where a warp stores once, those of the mask for which it does.
     """
 
     wave: Any
@@ -189,6 +189,7 @@ class Access:
     addresses: Any
     mask: Any
     values: tuple[Any, ...] = ()
+    made_for: Any = None
 
 
 @dataclass(frozen=True, slots=True)

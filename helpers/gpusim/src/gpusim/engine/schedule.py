@@ -113,3 +113,12 @@ def by_warps(mask: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     padded = np.zeros((blocks, -(-threads // WARP) * WARP), bool)
     padded[:, :threads] = mask
     return padded.reshape(blocks, -1, WARP).any(axis=2).repeat(WARP, axis=1)[:, :threads]
+
+
+def first_of_warps(mask: np.ndarray | bool, shape: tuple[int, int]) -> np.ndarray:
+    """Of each warp the first thread that is set in `mask`."""
+    blocks, threads = shape
+    padded = np.zeros((blocks, -(-threads // WARP) * WARP), bool)
+    padded[:, :threads] = mask
+    lanes = padded.reshape(blocks, -1, WARP)
+    return (lanes & (lanes.cumsum(axis=2) == 1)).reshape(blocks, -1)[:, :threads]

@@ -148,6 +148,7 @@ class Decoded:
     uniform: bool = False
     strong: int = 0
     is_strong: bool = False
+    block_scope: bool = False
     space: int = -1  # of a memory instruction
     op: str = ""  # how its requests are called: "ld", "ldsm", "st", "atom", "red"; "copy"
     jumps: tuple[int, ...] = ()

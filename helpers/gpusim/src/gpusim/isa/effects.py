@@ -66,7 +66,13 @@ def _deferred(build: Callable[[Values], Execute], v: Values) -> Execute:
 
 def _load(v: Values) -> Effect:
     slots = tuple(target.slot for target in v.targets)
-    return Effect(slots, _deferred(_loading, v), loads_shared=_may_be_shared(v), strong=v.decoded.is_strong)
+    return Effect(
+        slots,
+        _deferred(_loading, v),
+        loads_shared=_may_be_shared(v),
+        strong=v.decoded.is_strong,
+        block_scope=v.decoded.block_scope,
+    )
 
 
 def _loading(v: Values) -> Execute:
@@ -121,14 +127,15 @@ def _unwatched_load(space: str, dtype: np.dtype, count: int, address: Reader) ->
 
 
 def _store(v: Values) -> Effect:
-    return Effect((), _deferred(_storing, v), strong=v.decoded.is_strong)
+    return Effect((), _deferred(_storing, v), strong=v.decoded.is_strong, block_scope=v.decoded.block_scope)
 
 
 def _storing(v: Values) -> Execute:
     values = v.values(2, v.decoded.number[3])
     if v.decoded.flags & form.UNWATCHED:
         return _unwatched_store(v.address(), values)
-    return accesses.store(_space(v), _address(v), values)
+    makers = v.truth(v.decoded.p_in[0]) or (lambda registers: True) if v.decoded.flags & form.FOR_THE_WARP else None
+    return accesses.store(_space(v), _address(v), values, makers)
 
 
 def _unwatched_store(address: Reader, values: list[Reader]) -> Execute:
@@ -184,7 +191,7 @@ def _atomic(v: Values) -> Effect:
     if answer is not None:
         limit = LOCAL_WINDOW if name in ("cas", "exch") else SHARED_WINDOW
         slots, old = (answer, *slots), _below(v, limit, old)
-    return Effect(slots, old, swaps=swaps, strong=decoded.is_strong)
+    return Effect(slots, old, swaps=swaps, strong=decoded.is_strong, block_scope=decoded.block_scope)
 
 
 def _quadruple(v: Values, source: int) -> Reader:

@@ -66,6 +66,7 @@ class Effect(NamedTuple):
     swaps: it is an atomic compare-and-swap.
     strong: it is ordered among the threads of the grid although it may be no atomic (PTX ISA, 'Memory Consistency').
     is_observed: plain loads of other threads may read what it changes at any time.
+    block_scope: as a strong access it has the scope of the block.
     """
 
     writes: tuple[int | None, ...]
@@ -74,6 +75,7 @@ class Effect(NamedTuple):
     swaps: bool = False
     strong: bool = False
     is_observed: bool = False
+    block_scope: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +171,7 @@ def complete(instruction: Instruction, outcome: Outcome) -> None:
             instruction.writes, instruction.execute = outcome.writes, outcome.execute
             instruction.loads_shared, instruction.swaps = outcome.loads_shared, outcome.swaps
             instruction.strong, instruction.is_observed = outcome.strong, outcome.is_observed
+            instruction.block_scope = outcome.block_scope
         case Branch():
             instruction.kind = Kind.BRANCH
             if len(outcome.targets) == 1 and outcome.select is None:

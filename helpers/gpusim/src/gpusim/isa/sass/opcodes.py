@@ -86,7 +86,7 @@ _TYPES = "U8 S8 U16 S16 U32 S32 U64 S64"
 _ROUND = "RM RP RZ"
 _FLOAT32 = f"FTZ SAT {_ROUND}"
 _BYTES = "B0 B1 B2 B3"
-# Which caches keep a line, and the scope of an access: nothing here depends on it.
+# Which caches keep a line, on which nothing here depends, and the scope of an access.
 _CACHES = "E SYS GPU CTA SM WEAK STRONG CONSTANT EF EL LU EU NA LTC64B LTC128B LTC256B"
 _ACCESS = f"{_CACHES} U U8 S8 U16 S16 64 128"
 _SURFACE = "1D 2D 3D 1D_ARRAY 2D_ARRAY U8 S8 U16 S16 64 128 TRAP IGN STRONG WEAK CTA SM GPU SYS"

@@ -102,6 +102,7 @@ class Code:
     functions: tuple[int, ...] = ()  # where functions begin, other than the kernel
     branch_targets: Mapping[int, tuple[int, ...]] = field(default_factory=dict)  # addresses, of computed branches
     reductions: Mapping[int, sass.Statement] = field(default_factory=dict)  # address of a B2R → the BAR.RED before it
+    makers: Mapping[int, sass.Register] = field(default_factory=dict)  # address of a SYNCS.EXCH → see `program._makers`
     binary: bytes = b""
     clusters: bool = False
     debug: bool = False

@@ -6,6 +6,7 @@ of registers and constants. Here they are put together; what constants are in a 
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -178,6 +179,7 @@ def _code(function: sass.Function, image: cubin.Cubin, kernel: CompiledKernel, b
         functions=tuple(dict.fromkeys(at for name, at in function.labels.items() if at and not name.startswith("."))),
         branch_targets=image.branch_targets(kernel.lowered_name),
         reductions=_reductions(statements) if "B2R" in bases else {},
+        makers=_makers(statements) if "SYNCS" in bases else {},
         clusters=product(kernel.cluster or ()) > 1,
         debug=kernel.debug,
         binary=image.code(kernel.lowered_name),
@@ -216,6 +218,28 @@ def _reductions(statements: list[sass.Statement]) -> dict[int, sass.Statement]:
             last = statement if statement.has("RED") else None
         elif statement.base == "B2R" and last is not None:
             result[statement.address] = last
+    return result
+
+
+def _makers(statements: list[sass.Statement]) -> dict[int, sass.Register]:
+    """By the address of a SYNCS.EXCH, which a warp executes once: the predicate of the lanes that make the mbarrier.
+
+    Its guard `@!UP0` is the answer of a vote before it, `VOTEU.ALL UP0, P2`: lanes whose P2 is false make it.
+    """
+    result: dict[int, sass.Register] = {}
+    for at, statement in enumerate(statements):
+        guard = statement.guard
+        if statement.base != "SYNCS" or not statement.has("EXCH") or guard is None or guard.file != "UP":
+            continue
+        for before in reversed(statements[max(0, at - NEAR) : at]):
+            written = [operand.name for operand in before.operands[:2] if isinstance(operand, sass.Register)]
+            if before.base == "VOTEU" and guard.name in written:
+                condition = before.operands[-1]
+                if before.has("ALL" if guard.negated else "ANY") and isinstance(condition, sass.Register):
+                    result[statement.address] = replace(condition, negated=condition.negated != guard.negated)
+                break
+            if guard.name in written or any(name.startswith("P") for name in written):
+                break
     return result
 
 

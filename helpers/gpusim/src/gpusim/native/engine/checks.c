@@ -168,7 +168,8 @@ static void exchange_at(Warp *warp, const Request *request, int width, int touch
     }
 }
 
-/* A warp makes a strong access to shared memory: release and acquire among the warps of the block. */
+/* A warp makes a strong access to shared memory, or one of the scope of the block: release and acquire among the warps
+ * of the block. */
 static void exchange_in_block(Warp *warp, int touch) {
     if (!warp->results->acquired || !warp->results->fenced) return;
     const size_t blocks = blocks_of(warp->launch);
@@ -207,8 +208,8 @@ void note_cluster(Cluster *cluster) {
     }
 }
 
-/* The lanes of `mask` make an atomic operation or another strong access, `of_block` if it is one to shared memory. A
- * store releases, a load acquires. */
+/* The lanes of `mask` make an atomic operation or another strong access, `of_block` if it is one to shared memory or has
+ * the scope of the block. A store releases, a load acquires. */
 static void meet_others(Warp *warp, uint32_t mask, int of_block, int touch) {
     Block *block = warp->block;
     uint32_t now = tick(warp->results);
@@ -280,6 +281,12 @@ static ThreadId number_of_grid(const Warp *warp, uint32_t number) {
     return (ThreadId){number / threads, number % threads};
 }
 
+/* Whether two lanes of a warp have met since a time. Lanes whose last barriers differ may not have. */
+static inline int met_behind(const uint32_t *barrier, uint32_t lane, uint32_t other, uint32_t time) {
+    const uint32_t last = barrier[lane % WARP];
+    return last > time && last == barrier[other % WARP];
+}
+
 /* Whether what another thread did at a time comes before what this lane does now. */
 static int comes_before(const Warp *warp, int lane, ThreadId other, uint32_t time) {
     const uint32_t block = other.block, thread = other.thread;
@@ -296,7 +303,7 @@ static int comes_before(const Warp *warp, int lane, ThreadId other, uint32_t tim
     if (warp->block->barrier > time &&
         (others == warp || !has_uninvolved(warp->block) || is_known(warp, thread / WARP, time)))
         return 1;
-    if (others == warp && earlier(own->barrier[lane], own->barrier[thread % WARP]) > time) return 1;
+    if (others == warp && (warp->together_at > time || met_behind(own->barrier, (uint32_t)lane, thread, time))) return 1;
     return later(released, others->order.released_in_block[thread % WARP]) > time && own->met[lane] > time;
 }
 
@@ -324,7 +331,7 @@ static inline int ordered(const Moment *moment, uint32_t thread, uint16_t other,
     int is_one = !(other & MANY_OF_WARP),
         same_warp = (is_one ? other / WARP : other & (MANY_OF_WARP - 1)) == moment->warp;
     if (!same_warp || time < moment->together_at) return same_warp;
-    return is_one && earlier(moment->met[thread % WARP], moment->met[other % WARP]) > time;
+    return is_one && met_behind(moment->met, thread, other, time);
 }
 
 /* The same of what was written. What was copied is in no order with other lanes before the next barrier. */
@@ -894,7 +901,8 @@ static void check_array(Warp *warp, const Instruction *i, int slot, uint32_t lan
     GlobalWord *words = warp->results->watched[slot];
     Times *times = warp->results->times[slot];
     Others *others = warp->results->others[slot];
-    int shift = warp->launch->global_granule, strong = is_strong(i, touch);
+    /* One that is strong in its block only counts as plain: gpusim/checks asks for the block. */
+    int shift = warp->launch->global_granule, strong = is_strong(i, touch) && !i->block_scope;
     Act act = {.touch = touch, .changed = warp->stored_anew, .strength = strong ? WITH_STRENGTH : 0,
                .observes = i->flags & RETURNS_OLD && i->d_width};
     uint32_t first = (uint32_t)((uint64_t)warp->block->id * (uint64_t)warp->launch->threads
@@ -1001,6 +1009,7 @@ void check_access(Warp *warp, const Instruction *i, int space, int slot, const R
     Request first;
     if (i->flags & FOR_THE_WARP) {
         first = *request;
+        first.active &= predicate_of(warp, i->p_in[0]); /* the lanes for which it is made */
         first.active &= 0u - first.active;
         request = &first;
         known = 0;
@@ -1015,8 +1024,9 @@ void check_access(Warp *warp, const Instruction *i, int space, int slot, const R
     if (!(space == GLOBAL ? is_strong(i, touch) : touch == UPDATES || i->is_strong)) return;
     if (has_uninvolved(warp->block) && warp->launch->fences && !(i->flags & AT_MBARRIER)) warp_posts(warp);
     if (warp->results->released_by_threads) {
-        meet_others(warp, voters_for(warp, i, request->active), space != GLOBAL, touch);
-        if (space == GLOBAL) exchange_at(warp, request, width, touch);
+        const int of_block = space != GLOBAL || i->block_scope;
+        meet_others(warp, voters_for(warp, i, request->active), of_block, touch);
+        if (!of_block) exchange_at(warp, request, width, touch);
         else exchange_in_block(warp, touch);
     }
 }

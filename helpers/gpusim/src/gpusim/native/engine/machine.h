@@ -66,7 +66,8 @@ typedef struct {
     uint8_t is_observed;     /* plain loads may read what it changes at any time: an mbarrier of Ampere */
     uint8_t is_vote;        /* of threads on behalf of which one of them then makes a fence, or an atomic operation: */
     uint8_t for_voters;     /* that; see checks/aggregated_atomics.py */
-    uint8_t spare[2];
+    uint8_t block_scope;    /* it is strong among the threads of the block only */
+    uint8_t spare;
 } Instruction;
 
 enum { REGISTERS = 256, MOST_WARPS = 32 /* of a block */ };

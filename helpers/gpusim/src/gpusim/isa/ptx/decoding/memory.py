@@ -19,7 +19,7 @@ from gpusim.isa.ptx.operands import items_of
 
 SPACES = {"global": "global", "const": "global", "shared": "shared", "local": "local", "param": "param"}
 CLUSTER = "cluster"
-SCOPES = {"cta": "block", "gl": "device", "gpu": "device", "sys": "system"}
+SCOPES = {"cta": "block", "cluster": "device", "gl": "device", "gpu": "device", "sys": "system"}
 STRONG = frozenset(("volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"))
 GROUPS = ("commit_group", "wait_group", "wait_all")
 NARROW = (1, 2)
@@ -80,6 +80,7 @@ def access(t: Decoder, s: Statement, operation: str, op: str, address) -> Decode
     space = form.SPACES[name]
     i = Decoded(operation, flags=space, space=space, op=op)
     i.is_strong = is_strong(s)
+    i.block_scope = "cta" in s.modifiers
     i.strong = form.SEES_GRID if i.is_strong else form.SEES_BLOCK if space in (form.SHARED, form.GENERIC) else 0
     i.flags |= form.WIDE_ADDRESS * takes_address(t, i, address)
     if not i.flags & form.WIDE_ADDRESS:

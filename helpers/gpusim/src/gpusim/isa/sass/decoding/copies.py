@@ -46,6 +46,8 @@ def barrier_object(t: Decoder, s: sass.Statement) -> Decoded:
             raise NotDecoded("the value that there was before")
         stores(t, i, value, 2)
         i.flags |= form.FOR_THE_WARP
+        if s.address in t.code.makers:
+            i.p_in[0] = t.predicate(t.code.makers[s.address])
         return i
     i = access(t, s, "phase ended" if s.has("PHASECHK") else "arrive", "atom")
     i.flags |= form.AT_MBARRIER

@@ -48,6 +48,7 @@ def access(t: Decoder, s: sass.Statement, operation: str, op: str) -> Decoded:
     space = form.SPACES[t.space]
     i = Decoded(operation, flags=space | form.WIDE_ADDRESS * (space in (form.GLOBAL, form.GENERIC)), space=space, op=op)
     i.is_strong = s.has("STRONG")
+    i.block_scope = i.is_strong and s.has("SM", "CTA")
     # Others' writes may be waited for by volatile and strong loads, and in shared memory by any.
     i.strong = form.SEES_GRID if s.has("STRONG") else form.SEES_BLOCK if space in (form.SHARED, form.GENERIC) else 0
     return i
