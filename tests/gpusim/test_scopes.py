@@ -73,6 +73,18 @@ ALLOWED = {
         ".load(cuda::memory_order_acquire)) { } word[b] += 1; }",
         6,
     ),
+    "acquired from another block, then released in the own one": (
+        "if (b == 0 && t == 0) { word[1] = 3; __threadfence(); atomicExch(word + 2, 1); } "
+        "if (b == 1 && t == 0) { while (!atomicAdd(word + 2, 0)) { } __threadfence(); atomicExch_block(word + 3, 1); } "
+        "if (b == 1 && t == 32) { while (!atomicAdd_block(word + 3, 0)) { } __threadfence(); word[0] = word[1]; }",
+        3,
+    ),
+    "released in the own block, then to another one": (
+        "if (b == 0 && t == 0) { word[1] = 3; __threadfence(); atomicExch_block(word + 3, 1); } "
+        "if (b == 0 && t == 32) { while (!atomicAdd_block(word + 3, 0)) { } __threadfence(); atomicExch(word + 2, 1); }"
+        "if (b == 1 && t == 0) { while (!atomicAdd(word + 2, 0)) { } __threadfence(); word[0] = word[1]; }",
+        3,
+    ),
 }
 
 
