@@ -14,13 +14,13 @@ import numpy as np
 from gpusim import Recording, devices
 from gpusim.compiler import CompileError
 from gpusim.devices import WARP
-from gpusim.errors import SimulatorError
+from gpusim.errors import SimulatorError, StepLimitExceeded
 from gpusim.native import NoLibrary
 from gpusim.occupancy import Occupancy, occupancy
 from helpers import cycles
 from helpers.exercises.framework import trial
 from helpers.exercises.framework.judge import BARRIERS, Goal, Judged
-from helpers.exercises.framework.problems import Problem
+from helpers.exercises.framework.problems import Case, Problem
 from helpers.pictures import theme
 from helpers.pictures.bank_board.facts import shared_accesses
 from helpers.pictures.order.facts import events_of, reads_before_stores
@@ -110,6 +110,48 @@ def floats_loaded(at_most: int) -> Goal:
 
 
 FLOATS_LOADED = "floats loaded from global memory"
+
+
+def elements_of_a_thread(at_most: int, why: str, parameter: int | None = None, name: str = "") -> Goal:
+    """Different elements, of 4 bytes, of global and shared memory that one thread loads: the most of any thread. With
+    `parameter`, of that one (counted from 0), our `name`. why: what a thread does that loads more."""
+
+    def measure(j: Judged) -> int:
+        array = None if parameter is None else j.kernel.compiled.parameters[parameter].name
+        loaded: dict[tuple[tuple[int, int, int], int], set[tuple[str, int]]] = {}  # by block and thread
+        for trace in j.all_blocks().launches[-1].traces:
+            if trace.op == "ld" and trace.space in ("global", "shared") and array in (None, trace.array):
+                threads = range(j.threads) if trace.active is None else np.flatnonzero(trace.active).tolist()
+                for thread in threads:
+                    first = int(trace.addresses[thread])
+                    words = range(first // 4, (first + trace.width - 1) // 4 + 1)
+                    loaded.setdefault((trace.block, thread), set()).update((trace.space, word) for word in words)
+        return max(map(len, loaded.values()), default=0)
+
+    of_name = f" of {name}" if name else ""
+    return Goal(f"different elements{of_name} loaded by one thread", measure, at_most, explain=lambda _: why)
+
+
+def waiting_blocks(problem: Problem, case: Case, why: str) -> Goal:
+    """Blocks of a line of blocks that do not end where no other block is: they wait for blocks that a GPU may begin
+    only when they have ended. why: what they are to do."""
+
+    def waiting(j: Judged) -> list[int]:
+        return [block for block in range(problem.prepare(case).grid[0]) if not _ends_alone(j, block)]
+
+    def _ends_alone(j: Judged, block: int) -> bool:
+        try:
+            trial.record(j.kernel, problem.prepare(case), blocks=((block, 0, 0),), only_traced=True)
+        except StepLimitExceeded:
+            return False
+        return True
+
+    def explain(j: Judged) -> str:
+        numbers = waiting(j)
+        wait = "block {} waits" if len(numbers) == 1 else "blocks {} wait"
+        return f"Right here, but {wait.format(theme.runs(numbers))} for blocks that need not have begun: {why}"
+
+    return Goal("blocks that wait for others", lambda j: len(waiting(j)), 0, explain=explain)
 
 
 def loaded(j: Judged) -> dict[int, Counter[int]]:

@@ -131,18 +131,22 @@ KEEP_POSITIVE = Blank(
 )  # fmt: skip
 
 MOST_REQUESTS = 21  # 200 bins are 7 warps' requests, of each of three blocks
-
+MOST_OF_THREAD = 3  # of 1000 elements, shared by three blocks of 128 threads
 
 COUNT = "atomicAdd(&mine[x[i]], 1)"
 
 HISTOGRAM = Blank(
-    **texts.of("16", "histogram", bins=BINS, most_requests=MOST_REQUESTS),
+    **texts.of("16", "histogram", bins=BINS, most_requests=MOST_REQUESTS, most=MOST_OF_THREAD),
     difficulty=2,
     problem=OverArray(
         "histogram", "bins", 128, counts, of_lengths(384, 500, 100, 1, 1000), blocks=3, before=0, inputs=bins
     ),
     picture=Drawn(pictures.who_reads),
-    goals=(goals.global_atomics(MOST_REQUESTS),),
+    goals=(
+        goals.global_atomics(MOST_REQUESTS),
+        goals.elements_of_a_thread(MOST_OF_THREAD, "The elements of x are not shared out among all threads of the "
+                                   "three blocks.", 1, "x"),
+    ),
     judged=Case({"n": 1000}),
     wrong=(
         Wrong("not_zeroed", "No thread sets mine to 0, and shared memory begins with anything.",

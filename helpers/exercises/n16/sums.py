@@ -19,6 +19,11 @@ ONE_ATOMIC = Blank(
     difficulty=1,
     problem=OverArray("sum", "total", 128, the_sum, of_lengths(256, 300, 128, 129, 31, 1, 1000), before=0.0),
     picture=Drawn(pictures.who_reads),
+    goals=(
+        goals.elements_of_a_thread(1, "A thread loads several elements of x: every thread has its own, and adds that "
+                                   "one.", 1, "x"),
+    ),
+    judged=Case({"n": 1000}),
     wrong=(
         Wrong("no_atomic", "Loading, adding and storing are three steps, and another thread may store in between, so "
               "that its element is lost. atomicAdd does all three as one.",
@@ -55,13 +60,20 @@ LOOP = """    for (int half = THREADS / 2; half > 0; half /= 2) {
         __syncthreads();
     }
 """
+MOST_OF_TREE = 16  # loads of thread 0: its element of x, two floats in each of seven steps, the result
 
 BLOCK_TREE = Blank(
-    **texts.of("16", "block_tree"),
+    **texts.of("16", "block_tree", most=MOST_OF_TREE),
     difficulty=1,
     problem=OverArray("block_sums", "parts", 128, block_sums, of_lengths(256, 300, 128, 1, 129, 640)),
     picture=Drawn(pictures.tree),
-    goals=(goals.conflicts(),),
+    goals=(
+        goals.elements_of_a_thread(MOST_OF_TREE, "One thread adds up many floats, one after the other. In a tree half "
+                                   "of the threads add one float each, then a quarter of them, and so on."),
+        goals.no_atomics("Threads that add to the same float by atomics wait for each other: in each step of a tree "
+                         "they add to different floats."),
+        goals.conflicts(),
+    ),
     judged=Case({"n": 256}),
     wrong=(
         Wrong("no_first_barrier", "The first step reads floats that other warps may not have stored yet: a barrier "
@@ -99,6 +111,15 @@ WARP_TREE = Blank(
     difficulty=1,
     problem=OverArray("warp_sums", "parts", 32, block_sums, of_lengths(64, 50, 32, 1, 33, 320)),
     picture=Drawn(pictures.shuffles),
+    goals=(
+        goals.elements_of_a_thread(1, "A lane loads several elements: it has one, and gets what the others have by "
+                                   "shuffles."),
+        goals.shared_bytes(0),
+        goals.no_atomics("Lanes that add to the same float by atomics wait for each other: by shuffles they add up in "
+                         "registers."),
+        goals.barriers(0),
+    ),
+    judged=Case({"n": 64}),
     wrong=(
         Wrong("half_a_mask", "The mask names lanes 0 to 15, and the lanes from 16 on call as well: every lane that "
               "calls must be named, so the mask is FULL.",
@@ -190,6 +211,7 @@ def _parts_and_count(blocks: int) -> tuple[np.ndarray, ...]:
     return np.full(blocks, np.nan, np.float32), np.zeros(1, np.uint32)
 
 
+OF_700 = Case({"n": 700}, launches=2)
 NO_FENCE = (
     "Without __threadfence() before it the count may be seen before the part, and the last block may then read "
     "what was in parts before."
@@ -205,21 +227,25 @@ ALL_COUNT = (
     "its block in."
 )
 
+_OF_BLOCKS = OverArray(
+    "sum", "total", 64, twice_the_sum,
+    (*of_lengths(256, 300, 65, 1, 700, launches=2), Case({"n": 4300, "blocks": 68}, launches=2)),
+    blocks=5, before=0.0, workspace=_parts_and_count,
+)  # fmt: skip
+
 LAST_BLOCK = Blank(
     **texts.of("16", "last_block"),
     difficulty=2,
-    problem=OverArray(
-        "sum", "total", 64, twice_the_sum,
-        (*of_lengths(256, 300, 65, 1, 700, launches=2), Case({"n": 4300, "blocks": 68}, launches=2)),
-        blocks=5, before=0.0, workspace=_parts_and_count,
-    ),
+    problem=_OF_BLOCKS,
     picture=Drawn(pictures.who_reads),
     goals=(
         goals.ordered_by_count(2, 3, "parts"),
         goals.no_atomics("The task is to do without an atomic on a float: where blocks add by atomics, the order is "
                          "that in which they come.", 4, "total"),
+        goals.waiting_blocks(_OF_BLOCKS, OF_700, "a GPU may run one block after the other. The block that arrives last "
+                             "adds up, and no block waits."),
     ),
-    judged=Case({"n": 700}, launches=2),
+    judged=OF_700,
     wrong=(
         Wrong("no_fence", NO_FENCE, (("        __threadfence();\n", ""),)),
         Wrong("fence_behind", NO_FENCE, (("= v;\n        __threadfence();\n", "= v;\n"),)),
