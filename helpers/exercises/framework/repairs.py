@@ -121,6 +121,8 @@ def _candidates(
     foreign, sizes = _foreign_lines(lines, solution), _sizes(solution)
     barrier_missing = sum(_BARRIER in line.split("//")[0] for line in lines) < solution.count(_BARRIER)
     places = _places_for_barriers(lines, solution)
+    if racing and towards is None:
+        yield from _barriers_as_in_the_solution(lines, solution.splitlines())
     if racing and towards is None and barrier_missing:
         yield from _with_barrier(lines, [n for n in places if min(racing) <= n < max(racing) + AFTER])
         yield from _with_barrier(lines, [n for n in places if n >= max(racing) + AFTER])  # behind a body of many lines
@@ -129,6 +131,7 @@ def _candidates(
     yield from _as_in_the_solution(lines, foreign, solution.splitlines() if towards is None else towards)
     if towards is not None:
         return
+    yield from _one_line_moved(lines, solution.splitlines())
     yield from _one_line_more(lines, solution.splitlines(), foreign, stopped)
     yield from _one_line_less(lines, foreign)
     axes = {axis[0] for axis in _AXIS.finditer(solution)}
@@ -197,6 +200,70 @@ def _barrier_exchanged(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
                     f"With lines {first} and {first + 1} exchanged, {said}, {PROVEN}",
                     [*lines[: first - 1], *reversed(pair), *lines[first + 1 :]],
                 )
+
+
+def _aligned(lines: list[str], solution: list[str]) -> dict[int, int]:
+    """The number of a line of the solution -> the number of the line that stands in its place, as far as the order of
+    the lines with code tells it."""
+    numbers, codes = zip(*(_with_code(text) for text in (lines, solution)), strict=True)
+    aligned = {}
+    for kind, i, j, k, m in difflib.SequenceMatcher(None, *codes, autojunk=False).get_opcodes():
+        if kind == "equal" or kind == "replace" and j - i == m - k:
+            aligned |= dict(zip(numbers[1][k:m], numbers[0][i:j], strict=True))
+    return aligned
+
+
+def _with_code(lines: list[str]) -> tuple[list[int], list[str]]:
+    """The lines with code: their numbers, and their code."""
+    known = [(number, code(line)) for number, line in enumerate(lines, 1) if code(line)]
+    return [number for number, _ in known], [bare for _, bare in known]
+
+
+def _barriers_as_in_the_solution(lines: list[str], solution: list[str]) -> Iterator[tuple[str, list[str]]]:
+    """All barriers where the solution has them, where that is more than one in another place."""
+    bare, due = ([line if code(line) != _BARRIER else "" for line in text] for text in (lines, solution))
+    aligned, places = _aligned(bare, due), []
+    for number, line in enumerate(solution, 1):
+        if code(line) == _BARRIER:
+            above = next((at for at in range(number - 1, 0, -1) if code(due[at - 1])), 0)
+            if above not in aligned or _is_head(code(due[above - 1])):
+                return
+            places.append(aligned[above])
+    own = [at for at, line in enumerate(lines, 1) if code(line) == _BARRIER]
+    behind = {next((n for n in range(at - 1, 0, -1) if code(bare[n - 1])), 0): at for at in own}
+    more, fewer = [at for at in places if at not in behind], [behind[at] for at in behind if at not in places]
+    if not more or len(more) + len(fewer) < 2:
+        return
+    without = f", and without line{'s' if len(fewer) > 1 else ''} {theme.runs(fewer)}," if fewer else ""
+    changed = [
+        "\n".join([*([] if at in fewer else [line]), *([_BARRIER] if at in more else [])])
+        for at, line in enumerate(lines, 1)
+    ]
+    said = f"line{'s' if len(more) > 1 else ''} {theme.runs(more)}"
+    yield f"With {_BARRIER} behind {said}{without} {PROVEN}", changed
+
+
+def _one_line_moved(lines: list[str], solution: list[str]) -> Iterator[tuple[str, list[str]]]:
+    """A line of the solution's that stands elsewhere, moved to where the solution has it."""
+    aligned = _aligned(lines, solution)
+    placed = set(aligned.values())
+    for number, line in enumerate(solution, 1):
+        bare = code(line)
+        if not bare.endswith(";") or number in aligned:
+            continue
+        above = next((at for at in range(number - 1, 0, -1) if code(solution[at - 1])), 0)
+        here = [at for at, other in enumerate(lines, 1) if at not in placed and code(other) == bare]
+        if len(here) != 1 or above not in aligned or _is_head(code(solution[above - 1])):
+            continue
+        if _is_head(_above(list(map(code, lines)), here[0] - 1)):
+            continue  # what follows would be the body
+        rest = ["" if at == here[0] else other for at, other in enumerate(lines, 1)]
+        behind = aligned[above]
+        text = line.split("//")[0].strip()
+        yield (
+            f"With line {here[0]}, `{text}`, moved behind line {behind} {PROVEN}",
+            [*rest[:behind], lines[here[0] - 1], *rest[behind:]],
+        )
 
 
 def _as_in_the_solution(
