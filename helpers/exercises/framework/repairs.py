@@ -129,6 +129,8 @@ def _candidates(
     if racing and towards is None:
         yield from _barrier_exchanged(lines)
     yield from _as_in_the_solution(lines, foreign, solution.splitlines() if towards is None else towards)
+    if racing and towards is None:
+        yield from _with_barriers_too(lines, foreign, solution.splitlines())
     if towards is not None:
         return
     yield from _one_line_moved(lines, solution.splitlines())
@@ -219,8 +221,10 @@ def _with_code(lines: list[str]) -> tuple[list[int], list[str]]:
     return [number for number, _ in known], [bare for _, bare in known]
 
 
-def _barriers_as_in_the_solution(lines: list[str], solution: list[str]) -> Iterator[tuple[str, list[str]]]:
-    """All barriers where the solution has them, where that is more than one in another place."""
+def _barriers_as_in_the_solution(
+    lines: list[str], solution: list[str], few: int = 2
+) -> Iterator[tuple[str, list[str]]]:
+    """All barriers where the solution has them, where so many at least are not there yet, or elsewhere."""
     bare, due = ([line if code(line) != _BARRIER else "" for line in text] for text in (lines, solution))
     aligned, places = _aligned(bare, due), []
     for number, line in enumerate(solution, 1):
@@ -232,7 +236,7 @@ def _barriers_as_in_the_solution(lines: list[str], solution: list[str]) -> Itera
     own = [at for at, line in enumerate(lines, 1) if code(line) == _BARRIER]
     behind = {next((n for n in range(at - 1, 0, -1) if code(bare[n - 1])), 0): at for at in own}
     more, fewer = [at for at in places if at not in behind], [behind[at] for at in behind if at not in places]
-    if not more or len(more) + len(fewer) < 2:
+    if not more or len(more) + len(fewer) < few:
         return
     without = f", and without line{'s' if len(fewer) > 1 else ''} {theme.runs(fewer)}," if fewer else ""
     changed = [
@@ -241,6 +245,15 @@ def _barriers_as_in_the_solution(lines: list[str], solution: list[str]) -> Itera
     ]
     said = f"line{'s' if len(more) > 1 else ''} {theme.runs(more)}"
     yield f"With {_BARRIER} behind {said}{without} {PROVEN}", changed
+
+
+def _with_barriers_too(lines: list[str], foreign: list[int], solution: list[str]) -> Iterator[tuple[str, list[str]]]:
+    """A line that is nearly one of the solution's, made that one, and its barriers."""
+    for number, other in _near(lines, foreign, solution):
+        changed = [*lines[: number - 1], other, *lines[number:]]
+        for said, whole in _barriers_as_in_the_solution(changed, solution, few=1):
+            mine, due = _fragments(lines[number - 1], other)
+            yield f"In line {number}, `{mine}`: with `{due}` in its place, and w{said.removeprefix('W')}", whole
 
 
 def _one_line_moved(lines: list[str], solution: list[str]) -> Iterator[tuple[str, list[str]]]:
@@ -273,20 +286,9 @@ def _as_in_the_solution(
 
     A declaration is not made a statement: what it declares would be missing, or of no use.
     """
-    mine, missing = Counter(map(code, lines)), []
-    for line in solution:
-        mine[code(line)] -= 1
-        if code(line) and mine[code(line)] < 0:
-            missing.append(line)
-    missing, pairs = [line.split("//")[0].rstrip() for line in missing], []
-    for number in foreign:
-        near = difflib.get_close_matches(lines[number - 1].split("//")[0].rstrip(), missing, n=1, cutoff=NEAR)
-        if near and not (_DECLARATION.fullmatch(lines[number - 1].split("//")[0]) and not _DECLARED.search(near[0])):
-            pairs.append((number, near[0]))
-            yield (
-                _sentence(number, lines[number - 1], near[0]),
-                [*lines[: number - 1], near[0], *lines[number:]],
-            )
+    pairs = list(_near(lines, foreign, solution))
+    for number, other in pairs:
+        yield _sentence(number, lines[number - 1], other), [*lines[: number - 1], other, *lines[number:]]
     for count in range(2, min(len(pairs), MOST_LINES) + 1):
         for chosen in combinations(pairs, count):
             changed = dict(chosen)
@@ -300,6 +302,20 @@ def _as_in_the_solution(
                 f"{said} in lines {theme.runs(list(changed))} {PROVEN}",
                 [changed.get(number, line) for number, line in enumerate(lines, 1)],
             )
+
+
+def _near(lines: list[str], foreign: list[int], solution: Collection[str]) -> Iterator[tuple[int, str]]:
+    """The lines that are nearly one of the solution's, by number, and that one, without its comment."""
+    mine, missing = Counter(map(code, lines)), []
+    for line in solution:
+        mine[code(line)] -= 1
+        if code(line) and mine[code(line)] < 0:
+            missing.append(line.split("//")[0].rstrip())
+    for number in foreign:
+        text = lines[number - 1].split("//")[0].rstrip()
+        near = difflib.get_close_matches(text, missing, n=1, cutoff=NEAR)
+        if near and not (_DECLARATION.fullmatch(text) and not _DECLARED.search(near[0])):
+            yield number, near[0]
 
 
 _NAMED = re.compile(r"\s*(?:const\s+)?int\s+(\w+)\s*=\s*(.*?)\s*;")
