@@ -42,20 +42,25 @@ def explained(
     towards: Collection[str] | None = None,
     racing: Collection[int] = (),
     stopped: int | None = None,
+    stored: Collection[int] = (),
     computes: Callable[[str], bool] = lambda source: False,
 ) -> str:
     """The sentence of the first candidate that passes, "" if none does.
 
-    passes: whether a source is right in all cases, and reaches the goals.  computes: whether it is right, whatever it
-    reaches: it tells the one line that is wrong from those that only cost time, where several had to be changed
-    together.  towards: only candidates that have these lines of the solution.  racing: the lines that race for shared
-    memory, between which a barrier may be missing.  stopped: the line in which a thread was stopped: one that is put in
-    behind it would only make the compiler leave it out.
+    Args:
+        passes: Whether a source is right in all cases, and reaches the goals.
+        towards: Only candidates that have these lines of the solution.
+        racing: The lines that race for shared memory, between which a barrier may be missing.
+        stopped: The line in which a thread was stopped: one that is put in behind it would only make the compiler leave
+            it out.
+        stored: The lines in which several threads store to one element.
+        computes: Whether a source is right, whatever it reaches: it tells the one line that is wrong from those that
+            only cost time, where several had to be changed together.
     """
     tried = {source: ""}
     solution = with_names_of(source, solution)
     most_loops = max(_loops(source), _loops(solution))  # a loop in a loop repeats work
-    for sentence, lines in _candidates(source.splitlines(), solution, towards, racing, stopped):
+    for sentence, lines in _candidates(source.splitlines(), solution, towards, racing, stopped, stored):
         changed = "\n".join([*lines, ""])
         if len(tried) > MOST:
             break
@@ -115,12 +120,19 @@ def _without_comments(text: str) -> str:
 
 
 def _candidates(
-    lines: list[str], solution: str, towards: Collection[str] | None, racing: Collection[int], stopped: int | None
+    lines: list[str],
+    solution: str,
+    towards: Collection[str] | None,
+    racing: Collection[int],
+    stopped: int | None,
+    stored: Collection[int],
 ) -> Iterator[tuple[str, list[str]]]:
     """(what is said of it, the lines with it), the likeliest first."""
     foreign, sizes = _foreign_lines(lines, solution), _sizes(solution)
     barrier_missing = sum(_BARRIER in line.split("//")[0] for line in lines) < solution.count(_BARRIER)
     places = _places_for_barriers(lines, solution)
+    if stored and towards is None:
+        yield from _by_fewer_threads(lines, solution, stored)
     if racing and towards is None:
         yield from _barriers_as_in_the_solution(lines, solution.splitlines())
     if racing and towards is None and barrier_missing:
@@ -147,6 +159,19 @@ def _candidates(
                 yield _sentence(number, line, changed), [*lines[: number - 1], changed, *lines[number:]]
     if barrier_missing:
         yield from _with_barrier(lines, reversed(places))
+
+
+def _by_fewer_threads(lines: list[str], solution: str, stored: Collection[int]) -> Iterator[tuple[str, list[str]]]:
+    """A condition of the solution's on some statements, each of which is one line."""
+    if any(not lines[at - 1].split("//")[0].rstrip().endswith(";") for at in stored):
+        return
+    for head in re.finditer(r"\bif\s*\(", solution):
+        condition = f"if ({integers.bracketed(solution[head.end() :])[0]})"
+        if not any(code(condition) in code(lines[at - 1]) for at in stored):
+            several = "s" * (len(stored) > 1)
+            where = f"the statement{several} in line{several} {theme.runs(sorted(stored))}"
+            changed = [f"{condition} {line.lstrip()}" if at in stored else line for at, line in enumerate(lines, 1)]
+            yield f"With `{condition}` before {where} {PROVEN}", changed
 
 
 def _with_barrier(lines: list[str], numbers: Iterable[int]) -> Iterator[tuple[str, list[str]]]:
