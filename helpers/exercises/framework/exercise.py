@@ -364,13 +364,12 @@ class KernelExercise(Exercise):
         failed = examination.first_failure
         cases = sorted(self.problem.cases, key=lambda case: failed is None or case != failed.case)
         goals = [goal for goal in self.goals if failed is None or not goal.predicted]
-        if not trial.is_right(source, self.problem, cases) or not judge.reaches(
-            source, self.problem, goals, self.judged
-        ):
+        outcomes = trial.outcomes_of_right(source, self.problem, cases)
+        if not outcomes or not judge.reaches(source, self.problem, goals, self.judged):
             return False
         if text_slips.found_in(self._launched(source), self._computes) is not None:
             return False
-        return not self._right_by_luck(judge.examine(source, self.problem), source)
+        return not self._right_by_luck(Examination(simulated(source, self.problem.entry), outcomes), source)
 
     def wrong_source(self, known: Wrong) -> str:
         """The complete text of a known wrong solution. ValueError if what it changes is not in the solution."""
