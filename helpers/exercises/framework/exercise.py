@@ -320,7 +320,8 @@ class KernelExercise(Exercise):
             judge.measured(examination.kernel, self.problem, self.judged),  # type: ignore[arg-type]
             judge.known_launch(course, self.problem, self.judged),
         )
-        remark = next(filter(None, (remark(*both) for remark in self._due_remarks())), "").removeprefix("Right, but ")
+        due = (*self._due_remarks(), _narrower)
+        remark = next(filter(None, (remark(*both) for remark in due)), "").removeprefix("Right, but ")
         return (Clue(f"{remark[0].upper()}{remark[1:]}"),) if remark else ()
 
     def _due_remarks(self) -> list[Callable[[Judged, Judged], str]]:
@@ -473,6 +474,25 @@ def _scattered(own: Judged, course: Judged) -> str:
                 f"Right, but a load request to {mine.name} fetches {sectors:.1f} sectors on average, and one of the "
                 f"course's solution {due:.1f}; all its loads together fetch more sectors of that array, too."
             )
+    return ""
+
+
+def _narrower(own: Judged, course: Judged) -> str:
+    """That no load, or store, of block (0, 0, 0) moves as much of an array at once as one of the course's solution."""
+    for op, verb in (("ld", "load"), ("st", "store")):
+        for mine, theirs in zip(own.kernel.compiled.parameters, course.kernel.compiled.parameters, strict=False):
+            widest, due = (
+                max((trace.width for trace in traces if (trace.op, trace.array) == (op, name)), default=0)
+                for traces, name in (
+                    (judged.recording.launches[-1].traces, parameter.name)
+                    for judged, parameter in ((own, mine), (course, theirs))
+                )
+            )
+            if 0 < widest < due:
+                return (
+                    f"A thread of block (0, 0, 0) {verb}s at most {theme.plural(widest, 'byte')} of {mine.name} by one "
+                    f"instruction, and one of the course's solution {due}."
+                )
     return ""
 
 
