@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import numpy as np
@@ -123,3 +124,17 @@ def test_a_function_that_changes_its_argument_leaves_the_cases():
     verdict = n07.SHARE.check(Version("changing", SIGNATURE + body))
     assert verdict.passed is False and "your function changes an argument" in verdict.sentence
     assert n07.SHARE.check(n07.SHARE.solved).passed
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda right: 100 * right, "Each of your answers is 100 times the right one."),
+        (math.floor, "rounded down to whole numbers"),
+        (math.ceil, "rounded up to whole numbers"),
+    ],
+    ids=["times 100", "down", "up"],
+)
+def test_answers_that_follow_from_the_right_ones_say_how(change, said):
+    cases = [functions.Case((n,), n / 3, f"n = {n}", "") for n in range(1, 9)]
+    assert said in functions.judged(lambda n: change(n / 3), cases, (), "right").sentence

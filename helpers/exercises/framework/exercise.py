@@ -234,9 +234,7 @@ class KernelExercise(Exercise):
 
     def _remarks(self, own: Judged, course: Judged) -> str:
         """What an accepted kernel still lacks, each remark in a line of its own."""
-        limits_room = any(goal.limits_room for goal in self.goals)  # then the course's room is no measure
-        due = (remark for remark in REMARKS if not (limits_room and remark is _more_shared))
-        remarks = (self.remark(own), *(remark(own, course) for remark in due))
+        remarks = (self.remark(own), *(remark(own, course) for remark in self._due_remarks()))
         return "".join(f"\n{remark}" for remark in remarks if remark)
 
     def examine(self, source: str) -> Examination:
@@ -265,7 +263,7 @@ class KernelExercise(Exercise):
                 return self._stored_by_many(examination)
             counted = examination.explained or self._loads_more(examination)
             known = self._known(examination, source) or tuple(map(Clue, counted))
-            return known or self._repaired(examination, source)
+            return known or self._repaired(examination, source) or self._lacks(examination)
         if in_text := text_slips.explanation(self._launched(source), self._computes):
             # A line that is found elsewhere by trying is the cause, and not the slip that only stands in the text.
             repaired = self._repaired(examination, source)
@@ -302,15 +300,35 @@ class KernelExercise(Exercise):
         """The one change with which a source is right, if there is one."""
         failed = examination.first_failure
         findings = failed.report.findings if failed is not None else ()
+        stored = {line for finding in findings if feedback.both_store(finding) for line in finding.lines}
         racing = next((finding.lines for finding in findings if finding.kind == SHARED_RACE), ())
         passes = partial(self._is_right_with, examination)
         # Where a goal is missed, the kernel is right as it stands, and that tells no line from another.
         computes = self._computes if failed is not None else lambda _: False
         stopped = getattr(failed.error, "line", None) if failed is not None else None
-        sentence = repairs.explained(source, self.solved, passes, racing=racing, stopped=stopped, computes=computes)
+        sentence = repairs.explained(
+            source, self.solved, passes, racing=racing, stopped=stopped, stored=stored, computes=computes
+        )
         if failed is None:
             sentence = sentence.replace(repairs.PROVEN, repairs.REACHED)
         return (sentence,) if sentence else ()
+
+    def _lacks(self, examination: Examination) -> tuple[str, ...]:
+        """What a right kernel that misses a goal lacks beside the course's solution, in the launch that is counted."""
+        course = simulated(self.solved, self.problem.entry)
+        both = (
+            judge.measured(examination.kernel, self.problem, self.judged),  # type: ignore[arg-type]
+            judge.known_launch(course, self.problem, self.judged),
+        )
+        due = (*self._due_remarks(), _narrower)
+        remark = next(filter(None, (remark(*both) for remark in due)), "").removeprefix("Right, but ")
+        return (Clue(f"{remark[0].upper()}{remark[1:]}"),) if remark else ()
+
+    def _due_remarks(self) -> list[Callable[[Judged, Judged], str]]:
+        """What is asked of a right kernel beside the course's solution: nothing of its room where a goal limits that,
+        for then the course's is no measure."""
+        limits_room = any(goal.limits_room for goal in self.goals)
+        return [remark for remark in REMARKS if not (limits_room and remark is _more_shared)]
 
     def _loads_more(self, examination: Examination) -> tuple[str, ...]:
         """Which line of a right kernel loads more floats of an array than the course's solution does in all."""
@@ -347,13 +365,12 @@ class KernelExercise(Exercise):
         failed = examination.first_failure
         cases = sorted(self.problem.cases, key=lambda case: failed is None or case != failed.case)
         goals = [goal for goal in self.goals if failed is None or not goal.predicted]
-        if not trial.is_right(source, self.problem, cases) or not judge.reaches(
-            source, self.problem, goals, self.judged
-        ):
+        outcomes = trial.outcomes_of_right(source, self.problem, cases)
+        if not outcomes or not judge.reaches(source, self.problem, goals, self.judged):
             return False
         if text_slips.found_in(self._launched(source), self._computes) is not None:
             return False
-        return not self._right_by_luck(judge.examine(source, self.problem), source)
+        return not self._right_by_luck(Examination(simulated(source, self.problem.entry), outcomes), source)
 
     def wrong_source(self, known: Wrong) -> str:
         """The complete text of a known wrong solution. ValueError if what it changes is not in the solution."""
@@ -457,6 +474,25 @@ def _scattered(own: Judged, course: Judged) -> str:
                 f"Right, but a load request to {mine.name} fetches {sectors:.1f} sectors on average, and one of the "
                 f"course's solution {due:.1f}; all its loads together fetch more sectors of that array, too."
             )
+    return ""
+
+
+def _narrower(own: Judged, course: Judged) -> str:
+    """That no load, or store, of block (0, 0, 0) moves as much of an array at once as one of the course's solution."""
+    for op, verb in (("ld", "load"), ("st", "store")):
+        for mine, theirs in zip(own.kernel.compiled.parameters, course.kernel.compiled.parameters, strict=False):
+            widest, due = (
+                max((trace.width for trace in traces if (trace.op, trace.array) == (op, name)), default=0)
+                for traces, name in (
+                    (judged.recording.launches[-1].traces, parameter.name)
+                    for judged, parameter in ((own, mine), (course, theirs))
+                )
+            )
+            if 0 < widest < due:
+                return (
+                    f"A thread of block (0, 0, 0) {verb}s at most {theme.plural(widest, 'byte')} of {mine.name} by one "
+                    f"instruction, and one of the course's solution {due}."
+                )
     return ""
 
 

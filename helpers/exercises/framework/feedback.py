@@ -219,6 +219,11 @@ def _hazard(finding: Finding, problem: Problem, source: str, advised: bool) -> s
     return f"{what}\n{advice or _USUAL.split(usual)[0]}" if advised else what
 
 
+def both_store(finding: Finding) -> bool:
+    """Whether a finding is of two threads that store to one element."""
+    return frozenset(_SIDE.findall(finding.message)) == {"writes"}
+
+
 _CALL = re.compile(r"copies into (\w+)\[[^\n]*\n    called from line (\d+): (\w+)\(([^\n]*)")
 
 

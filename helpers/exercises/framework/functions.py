@@ -113,6 +113,7 @@ def judged(
                 or explained(answers, cases, mistakes, of=case)
                 or _rounded(answers, cases)
                 or _in_parts(answers, cases)
+                or _times(answers, cases)
             )
             because = "".join(f"\n{as_line(why)}" for why in known) or f" {case.help}".rstrip()
             does = f"returns {float(answer):.6g}" if _is_number(answer) else "ends with a division by zero"
@@ -168,6 +169,9 @@ def _of_an_error(function: Callable[..., Any], answer: Raised, case: Case) -> st
 
 def _rounded(answers: Sequence[Any], cases: Sequence[Case]) -> tuple[str, ...]:
     """That all answers are right up to so many digits; () if they are not."""
+    for round_, how in ((math.floor, "down"), (math.ceil, "up")):
+        if all(_same(answer, round_(case.expected)) for answer, case in zip(answers, cases, strict=True)):
+            return (f"Your answers are the right ones rounded {how} to whole numbers. Return the number as it is.",)
     for digits in range(5):
         if all(_same(answer, round(case.expected, digits)) for answer, case in zip(answers, cases, strict=True)):
             figures = f"{digits} digit{'' if digits == 1 else 's'} behind the point" if digits else "whole numbers"
@@ -182,6 +186,17 @@ def _in_parts(answers: Sequence[Any], cases: Sequence[Case]) -> tuple[str, ...]:
         for answer, case in zip(answers, cases, strict=True)
     ):
         return ("Rounded down, all your answers are right.",)
+    return ()
+
+
+def _times(answers: Sequence[Any], cases: Sequence[Case]) -> tuple[str, ...]:
+    """That all answers are the right ones times a number; () if they are not."""
+    pairs = [(answer, case.expected) for answer, case in zip(answers, cases, strict=True) if case.expected]
+    if len({due for _, due in pairs}) < 3 or not all(_is_number(answer) for answer, _ in pairs):
+        return ()
+    factor = pairs[0][0] / pairs[0][1]
+    if factor and all(_same(answer, factor * case.expected) for answer, case in zip(answers, cases, strict=True)):
+        return (f"Each of your answers is {factor:g} times the right one.",)
     return ()
 
 

@@ -9,6 +9,7 @@ import ast
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -222,6 +223,7 @@ def _as_declared(kind: str, number: Any) -> Any:
     return known[()] if known.ndim or known.dtype.kind == "u" else known.item()
 
 
+@lru_cache(maxsize=8)  # a verdict asks it of the same source for each case
 def launched(source: str, entry: str) -> str:
     """A source, without comments, with nothing in the lines of #if 0, of other kernels, and of functions that are not
     called."""

@@ -331,19 +331,35 @@ def nothing_stored(facts: Facts) -> str:
     return f"Here no thread stores anything in {facts.problem.output}."
 
 
+def added_by_several(facts: Facts) -> str:
+    """That several threads change an element by an operator such as +=, which is a load and a store."""
+    finding = feedback.first_reported(facts.failure, facts.problem) if facts.failure.report.findings else None
+    if finding is None or not feedback.both_store(finding) or len(set(finding.lines)) != 1:
+        return ""
+    changed = re.search(
+        rf"\b{finding.array}\s*(?:{SUBSCRIPTS})?\s*([-+*/&|^]=|\+\+|--)", facts.lines[finding.lines[0] - 1]
+    )
+    if changed is None:
+        return ""
+    return (
+        f"Line {finding.lines[0]} changes {finding.array} by {changed[changed.lastindex]}, which loads the element and "
+        "stores it: what another thread stores there in between is lost."
+    )
+
+
 def never_stored(facts: Facts) -> str:
     """What a block reads of an array in shared memory and stores nowhere, as whole rows or columns."""
     finding = feedback.first_reported(facts.failure, facts.problem) if facts.failure.report.findings else None
     if finding is None or feedback.UNWRITTEN not in finding.message:
         return ""
     touched = _touched(facts, finding.array, finding.block)
-    compound = rf"\b{finding.array}\s*{SUBSCRIPTS}\s*[-+*/]="
+    compound = rf"\b{finding.array}\s*{SUBSCRIPTS}\s*[-+*/]=|\batomic\w+\s*\(\s*&?\s*{finding.array}\b"
     changing = {line for line in touched["st"] if re.search(compound, facts.lines[line - 1])}
     stored, read = (
         np.array(sorted(set().union(*(elements for line, elements in touched[op].items() if line not in changing))))
         for op in ("st", "ld")
     )
-    if not len(stored) or not len(read) or set(map(tuple, read.tolist())) <= set(map(tuple, stored.tolist())):
+    if not len(read) or set(map(tuple, read.tolist())) <= set(map(tuple, stored.tolist())):
         return ""
     name, dimensions = finding.array, read.shape[1]
     start = f"Block {_where(finding.block)} stores"
@@ -351,7 +367,12 @@ def never_stored(facts: Facts) -> str:
         lines = (
             f"Line {min(changing)} changes" if len(changing) == 1 else f"Lines {theme.runs(sorted(changing))} change"
         )
+        if not len(stored):
+            where = _where(finding.block)
+            return f"{lines} what {name} holds already, and in block {where} no other line stores there (as compiled)."
         start = f"{lines} what {name} holds already. Elsewhere, block {_where(finding.block)} stores"
+    if not len(stored):
+        return ""
     sets = [tuple(sorted(set(touched[:, axis].tolist())) for touched in (stored, read)) for axis in range(dimensions)]
     short = [axis for axis, (of_stores, of_reads) in enumerate(sets) if not set(of_reads) <= set(of_stores)]
     if len(short) == 1 and len(stored) == np.prod([len(of_stores) for of_stores, _ in sets]):  # all of each row
@@ -1267,4 +1288,4 @@ DETECTORS: tuple[Detector, ...] = (
     overall.factor_or_constant, contents.explained, of_another_element, of_another_block,
 )  # fmt: skip
 # What was seen, and not why: only where nothing else explains it.
-LAST: tuple[Detector, ...] = (nothing_stored, stored_twice, never_stored)
+LAST: tuple[Detector, ...] = (nothing_stored, stored_twice, added_by_several, never_stored)

@@ -42,20 +42,25 @@ def explained(
     towards: Collection[str] | None = None,
     racing: Collection[int] = (),
     stopped: int | None = None,
+    stored: Collection[int] = (),
     computes: Callable[[str], bool] = lambda source: False,
 ) -> str:
     """The sentence of the first candidate that passes, "" if none does.
 
-    passes: whether a source is right in all cases, and reaches the goals.  computes: whether it is right, whatever it
-    reaches: it tells the one line that is wrong from those that only cost time, where several had to be changed
-    together.  towards: only candidates that have these lines of the solution.  racing: the lines that race for shared
-    memory, between which a barrier may be missing.  stopped: the line in which a thread was stopped: one that is put in
-    behind it would only make the compiler leave it out.
+    Args:
+        passes: Whether a source is right in all cases, and reaches the goals.
+        towards: Only candidates that have these lines of the solution.
+        racing: The lines that race for shared memory, between which a barrier may be missing.
+        stopped: The line in which a thread was stopped: one that is put in behind it would only make the compiler leave
+            it out.
+        stored: The lines in which several threads store to one element.
+        computes: Whether a source is right, whatever it reaches: it tells the one line that is wrong from those that
+            only cost time, where several had to be changed together.
     """
     tried = {source: ""}
     solution = with_names_of(source, solution)
     most_loops = max(_loops(source), _loops(solution))  # a loop in a loop repeats work
-    for sentence, lines in _candidates(source.splitlines(), solution, towards, racing, stopped):
+    for sentence, lines in _candidates(source.splitlines(), solution, towards, racing, stopped, stored):
         changed = "\n".join([*lines, ""])
         if len(tried) > MOST:
             break
@@ -115,20 +120,32 @@ def _without_comments(text: str) -> str:
 
 
 def _candidates(
-    lines: list[str], solution: str, towards: Collection[str] | None, racing: Collection[int], stopped: int | None
+    lines: list[str],
+    solution: str,
+    towards: Collection[str] | None,
+    racing: Collection[int],
+    stopped: int | None,
+    stored: Collection[int],
 ) -> Iterator[tuple[str, list[str]]]:
     """(what is said of it, the lines with it), the likeliest first."""
     foreign, sizes = _foreign_lines(lines, solution), _sizes(solution)
     barrier_missing = sum(_BARRIER in line.split("//")[0] for line in lines) < solution.count(_BARRIER)
     places = _places_for_barriers(lines, solution)
+    if stored and towards is None:
+        yield from _by_fewer_threads(lines, solution, stored)
+    if racing and towards is None:
+        yield from _barriers_as_in_the_solution(lines, solution.splitlines())
     if racing and towards is None and barrier_missing:
         yield from _with_barrier(lines, [n for n in places if min(racing) <= n < max(racing) + AFTER])
         yield from _with_barrier(lines, [n for n in places if n >= max(racing) + AFTER])  # behind a body of many lines
     if racing and towards is None:
         yield from _barrier_exchanged(lines)
     yield from _as_in_the_solution(lines, foreign, solution.splitlines() if towards is None else towards)
+    if racing and towards is None:
+        yield from _with_barriers_too(lines, foreign, solution.splitlines())
     if towards is not None:
         return
+    yield from _one_line_moved(lines, solution.splitlines())
     yield from _one_line_more(lines, solution.splitlines(), foreign, stopped)
     yield from _one_line_less(lines, foreign)
     axes = {axis[0] for axis in _AXIS.finditer(solution)}
@@ -142,6 +159,19 @@ def _candidates(
                 yield _sentence(number, line, changed), [*lines[: number - 1], changed, *lines[number:]]
     if barrier_missing:
         yield from _with_barrier(lines, reversed(places))
+
+
+def _by_fewer_threads(lines: list[str], solution: str, stored: Collection[int]) -> Iterator[tuple[str, list[str]]]:
+    """A condition of the solution's on some statements, each of which is one line."""
+    if any(not lines[at - 1].split("//")[0].rstrip().endswith(";") for at in stored):
+        return
+    for head in re.finditer(r"\bif\s*\(", solution):
+        condition = f"if ({integers.bracketed(solution[head.end() :])[0]})"
+        if not any(code(condition) in code(lines[at - 1]) for at in stored):
+            several = "s" * (len(stored) > 1)
+            where = f"the statement{several} in line{several} {theme.runs(sorted(stored))}"
+            changed = [f"{condition} {line.lstrip()}" if at in stored else line for at, line in enumerate(lines, 1)]
+            yield f"With `{condition}` before {where} {PROVEN}", changed
 
 
 def _with_barrier(lines: list[str], numbers: Iterable[int]) -> Iterator[tuple[str, list[str]]]:
@@ -199,6 +229,81 @@ def _barrier_exchanged(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
                 )
 
 
+def _aligned(lines: list[str], solution: list[str]) -> dict[int, int]:
+    """The number of a line of the solution -> the number of the line that stands in its place, as far as the order of
+    the lines with code tells it."""
+    numbers, codes = zip(*(_with_code(text) for text in (lines, solution)), strict=True)
+    aligned = {}
+    for kind, i, j, k, m in difflib.SequenceMatcher(None, *codes, autojunk=False).get_opcodes():
+        if kind == "equal" or kind == "replace" and j - i == m - k:
+            aligned |= dict(zip(numbers[1][k:m], numbers[0][i:j], strict=True))
+    return aligned
+
+
+def _with_code(lines: list[str]) -> tuple[list[int], list[str]]:
+    """The lines with code: their numbers, and their code."""
+    known = [(number, code(line)) for number, line in enumerate(lines, 1) if code(line)]
+    return [number for number, _ in known], [bare for _, bare in known]
+
+
+def _barriers_as_in_the_solution(
+    lines: list[str], solution: list[str], few: int = 2
+) -> Iterator[tuple[str, list[str]]]:
+    """All barriers where the solution has them, where so many at least are not there yet, or elsewhere."""
+    bare, due = ([line if code(line) != _BARRIER else "" for line in text] for text in (lines, solution))
+    aligned, places = _aligned(bare, due), []
+    for number, line in enumerate(solution, 1):
+        if code(line) == _BARRIER:
+            above = next((at for at in range(number - 1, 0, -1) if code(due[at - 1])), 0)
+            if above not in aligned or _is_head(code(due[above - 1])):
+                return
+            places.append(aligned[above])
+    own = [at for at, line in enumerate(lines, 1) if code(line) == _BARRIER]
+    behind = {next((n for n in range(at - 1, 0, -1) if code(bare[n - 1])), 0): at for at in own}
+    more, fewer = [at for at in places if at not in behind], [behind[at] for at in behind if at not in places]
+    if not more or len(more) + len(fewer) < few:
+        return
+    without = f", and without line{'s' if len(fewer) > 1 else ''} {theme.runs(fewer)}," if fewer else ""
+    changed = [
+        "\n".join([*([] if at in fewer else [line]), *([_BARRIER] if at in more else [])])
+        for at, line in enumerate(lines, 1)
+    ]
+    said = f"line{'s' if len(more) > 1 else ''} {theme.runs(more)}"
+    yield f"With {_BARRIER} behind {said}{without} {PROVEN}", changed
+
+
+def _with_barriers_too(lines: list[str], foreign: list[int], solution: list[str]) -> Iterator[tuple[str, list[str]]]:
+    """A line that is nearly one of the solution's, made that one, and its barriers."""
+    for number, other in _near(lines, foreign, solution):
+        changed = [*lines[: number - 1], other, *lines[number:]]
+        for said, whole in _barriers_as_in_the_solution(changed, solution, few=1):
+            mine, due = _fragments(lines[number - 1], other)
+            yield f"In line {number}, `{mine}`: with `{due}` in its place, and w{said.removeprefix('W')}", whole
+
+
+def _one_line_moved(lines: list[str], solution: list[str]) -> Iterator[tuple[str, list[str]]]:
+    """A line of the solution's that stands elsewhere, moved to where the solution has it."""
+    aligned = _aligned(lines, solution)
+    placed = set(aligned.values())
+    for number, line in enumerate(solution, 1):
+        bare = code(line)
+        if not bare.endswith(";") or number in aligned:
+            continue
+        above = next((at for at in range(number - 1, 0, -1) if code(solution[at - 1])), 0)
+        here = [at for at, other in enumerate(lines, 1) if at not in placed and code(other) == bare]
+        if len(here) != 1 or above not in aligned or _is_head(code(solution[above - 1])):
+            continue
+        if _is_head(_above(list(map(code, lines)), here[0] - 1)):
+            continue  # what follows would be the body
+        rest = ["" if at == here[0] else other for at, other in enumerate(lines, 1)]
+        behind = aligned[above]
+        text = line.split("//")[0].strip()
+        yield (
+            f"With line {here[0]}, `{text}`, moved behind line {behind} {PROVEN}",
+            [*rest[:behind], lines[here[0] - 1], *rest[behind:]],
+        )
+
+
 def _as_in_the_solution(
     lines: list[str], foreign: list[int], solution: Collection[str]
 ) -> Iterator[tuple[str, list[str]]]:
@@ -206,20 +311,9 @@ def _as_in_the_solution(
 
     A declaration is not made a statement: what it declares would be missing, or of no use.
     """
-    mine, missing = Counter(map(code, lines)), []
-    for line in solution:
-        mine[code(line)] -= 1
-        if code(line) and mine[code(line)] < 0:
-            missing.append(line)
-    missing, pairs = [line.split("//")[0].rstrip() for line in missing], []
-    for number in foreign:
-        near = difflib.get_close_matches(lines[number - 1].split("//")[0].rstrip(), missing, n=1, cutoff=NEAR)
-        if near and not (_DECLARATION.fullmatch(lines[number - 1].split("//")[0]) and not _DECLARED.search(near[0])):
-            pairs.append((number, near[0]))
-            yield (
-                _sentence(number, lines[number - 1], near[0]),
-                [*lines[: number - 1], near[0], *lines[number:]],
-            )
+    pairs = list(_near(lines, foreign, solution))
+    for number, other in pairs:
+        yield _sentence(number, lines[number - 1], other), [*lines[: number - 1], other, *lines[number:]]
     for count in range(2, min(len(pairs), MOST_LINES) + 1):
         for chosen in combinations(pairs, count):
             changed = dict(chosen)
@@ -233,6 +327,20 @@ def _as_in_the_solution(
                 f"{said} in lines {theme.runs(list(changed))} {PROVEN}",
                 [changed.get(number, line) for number, line in enumerate(lines, 1)],
             )
+
+
+def _near(lines: list[str], foreign: list[int], solution: Collection[str]) -> Iterator[tuple[int, str]]:
+    """The lines that are nearly one of the solution's, by number, and that one, without its comment."""
+    mine, missing = Counter(map(code, lines)), []
+    for line in solution:
+        mine[code(line)] -= 1
+        if code(line) and mine[code(line)] < 0:
+            missing.append(line.split("//")[0].rstrip())
+    for number in foreign:
+        text = lines[number - 1].split("//")[0].rstrip()
+        near = difflib.get_close_matches(text, missing, n=1, cutoff=NEAR)
+        if near and not (_DECLARATION.fullmatch(text) and not _DECLARED.search(near[0])):
+            yield number, near[0]
 
 
 _NAMED = re.compile(r"\s*(?:const\s+)?int\s+(\w+)\s*=\s*(.*?)\s*;")

@@ -115,11 +115,21 @@ def run(kernel: Kernel, problem: Problem, case: Case) -> Outcome:
 
 def is_right(source: str, problem: Problem, cases: Iterable[Case]) -> bool:
     """Whether a source compiles, and passes in cases, of which the first that fails is the last one tried."""
+    return bool(outcomes_of_right(source, problem, cases))
+
+
+def outcomes_of_right(source: str, problem: Problem, cases: Iterable[Case]) -> tuple[Outcome, ...]:
+    """The outcomes of a source that compiles, and passes in all cases; () for another, which is not tried further."""
     try:
         kernel = simulated(source, problem.entry)
     except (CompileError, SimulatorError):
-        return False
-    return all(run(kernel, problem, case).passed for case in cases)
+        return ()
+    outcomes = []
+    for case in cases:
+        outcomes.append(run(kernel, problem, case))
+        if not outcomes[-1].passed:
+            return ()
+    return tuple(outcomes)
 
 
 def _in_memory(outcome: Outcome, kernel: Kernel, problem: Problem) -> Outcome:
