@@ -364,8 +364,8 @@ ONLY_NAMED_LANES_MEET = {
 @pytest.mark.parametrize("memory", ["shared", "global"])
 @pytest.mark.parametrize(("code", "races"), ONLY_NAMED_LANES_MEET.values(), ids=ONLY_NAMED_LANES_MEET)
 def test_a_barrier_of_a_warp_orders_the_lanes_that_come(code, races, memory):
-    place = "__shared__ int s[32]" if memory == "shared" else "int *s = y + 32"
-    function = kernel("int *y", f"{place};\nconst int t = threadIdx.x;\ns[t] = t;\n{code}\n__syncwarp();\ny[t] += t;")
+    array = "__shared__ int s[32]" if memory == "shared" else "int *s = y + 32"
+    function = kernel("int *y", f"{array};\nconst int t = threadIdx.x;\ns[t] = t;\n{code}\n__syncwarp();\ny[t] += t;")
     if not races:
         function(1, 32, (np.zeros(64, I32),))
         return

@@ -98,13 +98,13 @@ class Goal:
         return f"{100 * value:.{digits}f} %" if self.percent else theme.thousands(value, digits)
 
 
-_ONE = {"are": "is", "have": "has", "lie": "lies"}
+_SINGULAR = {"are": "is", "have": "has", "lie": "lies"}
 
 
 def _of_one(what: str) -> str:
     """'load request to B' for 'load requests to B': the first plural and its verb, of what a goal counts."""
     noun = what if what.startswith("of ") else re.sub(r"(\w\w)(?:(?<=ss)es|s)\b", r"\1", what, count=1)
-    return re.sub(r"\b(?:are|have|lie)\b", lambda verb: _ONE[verb[0]], noun, count=1)
+    return re.sub(r"\b(?:are|have|lie)\b", lambda verb: _SINGULAR[verb[0]], noun, count=1)
 
 
 @dataclass(frozen=True, eq=False)

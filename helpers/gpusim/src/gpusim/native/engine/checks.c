@@ -208,8 +208,8 @@ void note_cluster(Cluster *cluster) {
     }
 }
 
-/* The lanes of `mask` make an atomic operation or another strong access, `of_block` if it is one to shared memory or has
- * the scope of the block. A store releases, a load acquires. */
+/* The lanes of `mask` make an atomic operation or another strong access, `of_block` if it is one to shared memory or
+ * has the scope of the block. A store releases, a load acquires. */
 static void meet_others(Warp *warp, uint32_t mask, int of_block, int touch) {
     Block *block = warp->block;
     uint32_t now = tick(warp->results);
@@ -303,7 +303,8 @@ static int comes_before(const Warp *warp, int lane, ThreadId other, uint32_t tim
     if (warp->block->barrier > time &&
         (others == warp || !has_uninvolved(warp->block) || is_known(warp, thread / WARP, time)))
         return 1;
-    if (others == warp && (warp->together_at > time || met_behind(own->barrier, (uint32_t)lane, thread, time))) return 1;
+    const int met = others == warp && met_behind(own->barrier, (uint32_t)lane, thread, time);
+    if (met || (others == warp && warp->together_at > time)) return 1;
     return later(released, others->order.released_in_block[thread % WARP]) > time && own->met[lane] > time;
 }
 
