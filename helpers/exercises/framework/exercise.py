@@ -260,7 +260,7 @@ class KernelExercise(Exercise):
             return self._repaired(examination, source) or (judge.as_slip(same_text[0].because),)
         if examination.first_failure is None:
             if examination.message:
-                return self._stored_by_many(examination)
+                return tuple(map(Clue, examination.explained)) or self._stored_by_many(examination)
             counted = examination.explained or self._loads_more(examination)
             known = self._known(examination, source) or tuple(map(Clue, counted))
             return known or self._repaired(examination, source) or self._lacks(examination)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -132,16 +133,17 @@ def elements_of_a_thread(at_most: int, why: str, parameter: int | None = None, n
     return Goal(f"different elements{of_name} loaded by one thread", measure, at_most, explain=lambda _: why)
 
 
-def waiting_blocks(problem: Problem, case: Case, why: str) -> Goal:
-    """Blocks of a line of blocks that do not end where no other block is: they wait for blocks that a GPU may begin
-    only when they have ended. why: what they are to do."""
+def waiting_blocks(problem: Problem, case: Case) -> Goal:
+    """Blocks, by their numbers, that do not end where no other block is: they wait for blocks that a GPU may begin only
+    when they have ended."""
 
     def waiting(j: Judged) -> list[int]:
-        return [block for block in range(problem.prepare(case).grid[0]) if not _ends_alone(j, block)]
+        return [block for block in range(math.prod(problem.prepare(case).grid)) if not _ends_alone(j, block)]
 
     def _ends_alone(j: Judged, block: int) -> bool:
+        setup = problem.prepare(case)
         try:
-            trial.record(j.kernel, problem.prepare(case), blocks=((block, 0, 0),), only_traced=True)
+            trial.record(j.kernel, setup, blocks=(devices.unravel(block, (*setup.grid, 1)[:2]),), only_traced=True)
         except StepLimitExceeded:
             return False
         return True
@@ -149,7 +151,10 @@ def waiting_blocks(problem: Problem, case: Case, why: str) -> Goal:
     def explain(j: Judged) -> str:
         numbers = waiting(j)
         wait = "block {} waits" if len(numbers) == 1 else "blocks {} wait"
-        return f"Right here, but {wait.format(theme.runs(numbers))} for blocks that need not have begun: {why}"
+        return (
+            f"Right here, but {wait.format(theme.runs(numbers))} for blocks that need not have begun: a GPU may run "
+            "one block after the other. The block that arrives last does the rest, and no block waits."
+        )
 
     return Goal("blocks that wait for others", lambda j: len(waiting(j)), 0, explain=explain)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -98,13 +98,13 @@ class Goal:
         return f"{100 * value:.{digits}f} %" if self.percent else theme.thousands(value, digits)
 
 
-_SINGULAR = {"are": "is", "have": "has", "lie": "lies"}
+_SINGULAR = {"are": "is", "have": "has", "lie": "lies", "wait": "waits"}
 
 
 def _of_one(what: str) -> str:
     """'load request to B' for 'load requests to B': the first plural and its verb, of what a goal counts."""
     noun = what if what.startswith("of ") else re.sub(r"(\w\w)(?:(?<=ss)es|s)\b", r"\1", what, count=1)
-    return re.sub(r"\b(?:are|have|lie)\b", lambda verb: _SINGULAR[verb[0]], noun, count=1)
+    return re.sub(rf"\b(?:{'|'.join(_SINGULAR)})\b", lambda verb: _SINGULAR[verb[0]], noun, count=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +113,8 @@ class Examination:
 
     kernel: None if it does not compile; then `message` says why.  outcomes: of the cases, in order, up to the first
     that makes the rest hopeless.  measures: of the goals, () unless the kernel is right.  traffic: of the launch that
-    they were measured on.  message: why there are none.  explained: why goals are not reached, as far as they can tell.
+    they were measured on.  message: why there are none.  explained: why goals are not reached, as far as they can tell,
+    those before the one that could not be measured, too.
     """
 
     kernel: Kernel | None
@@ -162,13 +163,16 @@ def _examined(source: str, problem: Problem, goals: Sequence[Goal], judged: Case
             break
     if not goals or not all(outcome.passed for outcome in outcomes):
         return Examination(kernel, tuple(outcomes))
+    measures: list[float] = []
+    explained: list[str] = []
     try:
         launch = measured(kernel, problem, judged)
-        measures = tuple(goal.measure(launch) for goal in goals)
-        explained = _explained(launch, goals, measures)
+        for goal in goals:
+            measures.append(goal.measure(launch))
+            explained += _explained(launch, (goal,), measures[-1:])
     except SimulatorError as error:
-        return Examination(kernel, tuple(outcomes), message=str(error))
-    return Examination(kernel, tuple(outcomes), measures, _traffic(launch, goals), explained=explained)
+        return Examination(kernel, tuple(outcomes), message=str(error), explained=tuple(explained))
+    return Examination(kernel, tuple(outcomes), tuple(measures), _traffic(launch, goals), explained=tuple(explained))
 
 
 def reaches(source: str, problem: Problem, goals: Sequence[Goal], judged: Case | None) -> bool:
@@ -182,10 +186,11 @@ def reaches(source: str, problem: Problem, goals: Sequence[Goal], judged: Case |
         return False
 
 
-def _explained(launch: Judged, goals: tuple[Goal, ...], measures: tuple[float, ...]) -> tuple[str, ...]:
+def _explained(launch: Judged, goals: Sequence[Goal], measures: Sequence[float]) -> Iterator[str]:
     """Why goals are not reached, as far as they can tell."""
-    missed = (goal for goal, value in zip(goals, measures, strict=True) if not goal.reached(value))
-    return tuple(filter(None, (goal.explain(launch) for goal in missed)))
+    for goal, value in zip(goals, measures, strict=True):
+        if not goal.reached(value) and (why := goal.explain(launch)):
+            yield why
 
 
 def measured(kernel: Kernel, problem: Problem, judged: Case | None) -> Judged:
@@ -316,7 +321,7 @@ def does_the_same(
                 _known_measure(kernel, problem, judged, goal) == value
                 for goal, value in zip(goals, measures, strict=True)
             )
-            and len(_explained(launch, goals, measures)) == len(examination.explained)
+            and len([*_explained(launch, goals, measures)]) == len(examination.explained)
         )
     except (CompileError, SimulatorError):
         return False

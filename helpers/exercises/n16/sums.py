@@ -242,8 +242,7 @@ LAST_BLOCK = Blank(
         goals.ordered_by_count(2, 3, "parts"),
         goals.no_atomics("The task is to do without an atomic on a float: where blocks add by atomics, the order is "
                          "that in which they come.", 4, "total"),
-        goals.waiting_blocks(_OF_BLOCKS, OF_700, "a GPU may run one block after the other. The block that arrives last "
-                             "adds up, and no block waits."),
+        goals.waiting_blocks(_OF_BLOCKS, OF_700),
     ),
     judged=OF_700,
     wrong=(

@@ -289,19 +289,22 @@ ONE_BY_ONE = """    if (threadIdx.x == 0)
             for (int e = 0; e < 2; ++e) take(two, parts[b].value[e], parts[b].place[e]);
 """
 
+_OF_ALL = TwoSmallest(
+    "two_smallest", ALL,
+    shapes(Case({"M": 100, "N": 200, "K": 4, EQUAL: 4}), Case({"M": 300, "N": 1100, "K": 1, NEIGHBOURS: 1}),
+           Case({"M": 70, "N": 150, "K": 3}, launches=2)),
+)  # fmt: skip
+
 TWO_OF_ALL = Blank(
     **texts.of("17", "two_of_all", rules=RULES, slower=SLOWER, nothing=NOTHING),
     difficulty=3,
-    problem=TwoSmallest(
-        "two_smallest", ALL,
-        shapes(Case({"M": 100, "N": 200, "K": 4, EQUAL: 4}), Case({"M": 300, "N": 1100, "K": 1, NEIGHBOURS: 1}),
-               Case({"M": 70, "N": 150, "K": 3}, launches=2)),
-    ),
+    problem=_OF_ALL,
     picture=Drawn(pictures.of_blocks),
     goals=(
         goals.store_sectors(200),
         goals.load_requests(24, PARTS, "parts"),
         goals.ordered_by_count(PARTS, PARTS + 1, "parts"),
+        goals.waiting_blocks(_OF_ALL, JUDGED_ALL),
         of_alone(),
     ),
     judged=JUDGED_ALL,
