@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import gpusim
 from gpusim.arithmetic import atomics
 from gpusim.engine import accesses
 
@@ -38,3 +39,23 @@ def test_atomics_of_many_lanes_are_as_one_after_another(name, type_, dtype):
                 expected = one_after_the_other(updated, index, operands, apply)
                 result = accesses._in_lane_order(other, index, operands, apply)
             assert result.tobytes() == expected.tobytes() and updated.tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize("memory", ["global", "shared"])
+def test_atomics_come_in_the_opposite_order_where_asked(memory):
+    counter = "*count" if memory == "global" else "mine"
+    code = f"""extern "C" __global__ void f(int *count, int *place) {{
+        __shared__ int mine;
+        if (threadIdx.x == 0) mine = 0;
+        __syncthreads();
+        place[blockIdx.x * blockDim.x + threadIdx.x] = atomicAdd(&{counter}, 1);
+    }}"""
+    function = gpusim.RawModule(code=code).get_function("f")
+    for opposite in (False, True):
+        count, place = np.zeros(1, np.int32), np.zeros((3, 64), np.int32)
+        with gpusim.sanitize(reverse_atomics=opposite):
+            function((3,), (64,), (count, place))
+        due = np.arange(192).reshape(3, 64) if memory == "global" else np.tile(np.arange(64), (3, 1))
+        if opposite:
+            due = due[::-1, ::-1] if memory == "global" else due[:, ::-1]
+        assert (place == due).all()

@@ -137,7 +137,7 @@ def failed_compilation(
     of_each = [different[message] for message in dict.fromkeys(error.message for error, *_ in about_source)]
     for error, notes in of_each[:_MAX_ERRORS_SHOWN]:
         paragraphs = [diagnostics.render(each, texts) for each in (error, *_few(notes))]
-        hints = _hints_on_python(error, texts) or _hints(error, headers)
+        hints = _hints_on_python(error, texts) or ([] if _is_declared_wrong(error, errors) else _hints(error, headers))
         also = {
             diagnostic.line
             for diagnostic, *_ in about_source
@@ -335,6 +335,13 @@ def _hints(error: Diagnostic, headers: Mapping[str, str]) -> list[str]:
             "cuda_fp16.h and mma.h, come with the course: if they are missing, `make lab` sets it up again."
         ]
     return []
+
+
+def _is_declared_wrong(error: Diagnostic, errors: Sequence[Diagnostic]) -> bool:
+    """Whether an array has another type than was meant, because the line that declares it has an error of its own."""
+    name = _before_bracket(error) if _TWO_INDICES in error.message else ""
+    lines = [each.echo or "" for each in errors if each.line and error.line and each.line < error.line]
+    return bool(name) and any(re.search(rf"\w\s+{name}\s*\[", line) for line in lines)
 
 
 def _before_bracket(error: Diagnostic) -> str:

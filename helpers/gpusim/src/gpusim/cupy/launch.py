@@ -191,8 +191,10 @@ def _try(kernel: Kernel, run: Launch) -> None:
 
 def _launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Settings) -> None:
     """As `launch`. Raises UnprovenAccess, with the arrays as they were."""
-    prepared, note = kernel.forms.at(settings.level)
+    # Where the order of atomic operations counts, they are executed before the compiler has merged those of a warp.
+    prepared, note = kernel.forms.at("ptx" if settings.reverse_atomics else settings.level)
     program, run = prepared.program, _launch_of(kernel, prepared, geometry, args, settings.max_instructions)
+    run = replace(run, reverse_atomics=settings.reverse_atomics)
     memory = run.global_memory
     if kernel.cooperative:
         _check_that_all_blocks_fit(kernel, run)

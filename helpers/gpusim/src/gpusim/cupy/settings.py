@@ -35,6 +35,7 @@ class Settings:
     checks: str = "raise"
     reports: list[Report] | None = None
     captured: list[Captured] | None = None
+    reverse_atomics: bool = False
 
 
 _settings: ContextVar[Settings | None] = ContextVar("simulator_settings", default=None)
@@ -105,19 +106,25 @@ def record(
 
 
 @contextmanager
-def sanitize(checks: bool | str = "raise", *, max_instructions: int | None = None) -> Iterator[list[Report]]:
+def sanitize(
+    checks: bool | str = "raise", *, max_instructions: int | None = None, reverse_atomics: bool = False
+) -> Iterator[list[Report]]:
     """Choose what the sanitizer does in the launches inside the `with`; yields the list of their reports.
 
     Args: `checks` is "raise" (also True; the default everywhere): after a launch with a hazard, raise RaceError,
     UninitializedRead, AsyncCopyError or WarpMaskError, with the results in the arrays, and where whole warps pass one
     barrier at different places, warn by a BarrierWarning; "report": only add to the list of reports; "off" (also
     False): do not look. `max_instructions`: how many instructions a thread may execute before
-    the kernel is taken for an infinite loop; by default as outside.
+    the kernel is taken for an infinite loop; by default as outside. `reverse_atomics`: of the atomic operations that
+    threads make at the same time that of the last thread of the last block comes first, and not that of the first: what
+    is right in both orders, and in each launch, does not depend on which comes first.
     """
     reports: list[Report] = []
     outside = current()
     most = outside.max_instructions if max_instructions is None else _check_most(max_instructions)
-    with _chosen(replace(outside, checks=_mode(checks), reports=reports, max_instructions=most)):
+    with _chosen(
+        replace(outside, checks=_mode(checks), reports=reports, max_instructions=most, reverse_atomics=reverse_atomics)
+    ):
         yield reports
 
 

@@ -149,7 +149,8 @@ def atomic(
     """An atomic operation: `update(old, value…)` makes the new value; the old one is returned where `returns`.
 
     With a `count` it is done to so many neighbours, each of which has a value of its own and is atomic by itself.
-    Lanes of one address act in lane order. On a GPU their order is not defined, which shows in floating-point sums.
+    Lanes of one address act in lane order, or if the launch says so in the opposite one, and so do blocks. On a GPU
+    their order is not defined, which shows in floating-point sums.
     """
     dtype = np.dtype(dtype)
     width = dtype.itemsize * count
@@ -176,8 +177,9 @@ def atomic(
                     continue
                 own = items if count == 1 else items[part : part + 1]
                 old = np.empty(len(at), dtype)
+                turn = slice(None, None, -1 if wave.launch.reverse_atomics else 1)
                 for view, index, which in cells:
-                    old[which] = _in_lane_order(view, index, [item[which] for item in own], update)
+                    old[which] = _in_lane_order(view, index[turn], [item[which][turn] for item in own], update)[turn]
                 result[lanes] = old
             if wave.observers is not None:
                 wave.observers.tell(Access(wave, where, "atom" if returns else "red", width, addresses, lanes))

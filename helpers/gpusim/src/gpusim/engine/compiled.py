@@ -308,7 +308,7 @@ def execute(
     Raises StepLimitExceeded, and UnprovenAccess, with the arrays as they were.
     """
     machine = launch.prepared.machine if library() is not None else None
-    if machine is None or (launch.only_blocks is not None and not len(launch.only_blocks)):
+    if machine is None or launch.reverse_atomics or (launch.only_blocks is not None and not len(launch.only_blocks)):
         return None
     with kept(launch, written) as put_back:
         for closely in (False, True):

@@ -598,9 +598,10 @@ class Launch:
 
     `shared_bytes` of a block, static and dynamic; `parameters`, the bytes of the parameter block; `variables` of the
     module, as (register slot, address). `only_blocks` holds the linear numbers of the blocks to execute, None for all.
-    `named_lanes`: by instruction the constant mask of a function of the warp. `grid_barrier` is the address of what the
-    blocks of a cooperative launch meet at, None in others; `parameters_at` that of the parameters, and `constants_at`
-    of a copy of constant bank 3, if wanted.
+    `reverse_atomics`: those that threads make at the same time come in the opposite order, that of the last thread of
+    the last block first. `named_lanes`: by instruction the constant mask of a function of the warp. `grid_barrier` is
+    the address of what the blocks of a cooperative launch meet at, None in others; `parameters_at` that of the
+    parameters, and `constants_at` of a copy of constant bank 3, if wanted.
     """
 
     prepared: Prepared
@@ -620,6 +621,7 @@ class Launch:
     constants_at: int | None = None
     observers: Observers | None = None
     only_blocks: np.ndarray | None = None
+    reverse_atomics: bool = False
     output: Output = field(default_factory=Output)
 
     @property
