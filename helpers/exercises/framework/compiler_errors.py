@@ -26,7 +26,7 @@ def explanation(message: str, source: str, solution: str = "") -> str:
     """
     if sentence := _comment_in_formula(message, source):
         return sentence
-    for sentence in (slip(message, source) for slip in (_define_with_semicolon, _colon, _if_behind_value)):
+    for sentence in (slip(message, source) for slip in (_define_as_statement, _colon, _if_behind_value)):
         if sentence:
             return sentence
     for error in message.split("\n\n"):
@@ -537,9 +537,15 @@ def _sized_at_launch(message: str, source: str, solution: str) -> str:
 # --- what else the compiler's words leave open
 
 
-def _define_with_semicolon(message: str, source: str) -> str:
-    """A ; behind a number that a macro stands for, which the compiler meets where it is used."""
+def _define_as_statement(message: str, source: str) -> str:
+    """A ; behind a number that a macro stands for, or a = in front of it, which the compiler meets where it is used."""
     lines = source.split("\n")
+    for match in re.finditer(r"(?m)^[ \t]*#define[ \t]+(\w+)[ \t]*(=[ \t]*[^\s/][^/\n]*?)[ \t]*(?://.*)?$", source):
+        if any(re.search(rf"\b{match[1]}\b", lines[line - 1]) for line in _error_lines(message)):
+            return (
+                f"No = after #define: line {line_of(source, match.start())} puts `{match[2]}` in place of each "
+                f"{match[1]} below."
+            )
     for match in re.finditer(r"(?m)^[ \t]*#define[ \t]+(\w+)[ \t]+[\w.()+*/ -]+;[ \t]*(?://.*)?$", source):
         used = any(re.search(rf"\b{match[1]}\b", lines[line - 1]) for line in _error_lines(message))
         if used and not re.search(r"\w\s*\(|\+\+|--|\b(?:return|break|continue)\b", match[0].partition(match[1])[2]):

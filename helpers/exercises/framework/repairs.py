@@ -84,21 +84,63 @@ _DECLARATION = re.compile(rf"\s*(?:const\s+)?{_DECLARED.pattern}\s*")  # a line 
 def with_names_of(source: str, solution: str, text: str | None = None) -> str:
     """The solution, or a text with its variables, with the names that a source gives to the same ones.
 
-    The same are a variable that only the solution declares and one that only the source does, both with the same type,
-    whose first values have the most words in common.
+    The same are a variable that only the solution declares and one that only the source does, both with the same type:
+    those whose first values have most words in common, and fewest that the other has not. In a function in which the
+    source has the solution's name, too, it stays.
     """
-    bare = _without_comments(solution)
-    own, due = _variables(_without_comments(source)), _variables(bare)
-    left = {name: what for name, what in own.items() if name not in due and not re.search(rf"\b{name}\b", bare)}
+    names = _same_variables(_without_comments(source), _without_comments(solution))
+    text, renamed, end = solution if text is None else text, [], 0
+    own = {
+        name: set(re.findall(r"(?<![\w.])\w+", _without_comments(source[begin:stop])))
+        for name, begin, stop in _functions(source)
+    }
+
+    def with_names(part: str, kept: Collection[str] = ()) -> str:
+        other = {name: its for name, its in names.items() if name not in kept}
+        return re.sub(r"(?<![\w.])[A-Za-z_]\w*", lambda word: other.get(word[0], word[0]), part)
+
+    for name, begin, stop in _functions(text):
+        renamed += [with_names(text[end:begin]), with_names(text[begin:stop], own.get(name, ()))]
+        end = stop
+    return "".join([*renamed, with_names(text[end:])])
+
+
+def _functions(text: str) -> Iterator[tuple[str, int, int]]:
+    """(name, where it begins with its parameters, where it ends) of each function."""
+    bare, end = re.sub(r"//.*", lambda comment: " " * len(comment[0]), text), 0
+    for head in re.finditer(r"\b(\w+)\s*\([^;{}]*\)\s*\{", bare):
+        if head.start() >= end:
+            end = len(bare) - len(integers.bracketed(bare[head.end() :], "{}")[1])
+            yield head[1], head.end(1), end
+
+
+def _same_variables(source: str, solution: str) -> dict[str, str]:
+    """By the names that only the solution declares those of the same variables in the source."""
+    own, due = _variables(source), _variables(solution)
     names: dict[str, str] = {}
-    for name, (kind, first) in due.items():
-        first = Counter({names.get(word, word): count for word, count in first.items()})
-        alike = {other: (first & words).total() for other, (its, words) in left.items() if its == kind}
-        if name not in own and alike and max(alike.values()):
-            names[name] = max(alike, key=alike.__getitem__)
-            del left[names[name]]
-    text = solution if text is None else text
-    return re.sub(r"(?<![\w.])[A-Za-z_]\w*", lambda word: names.get(word[0], word[0]), text)
+    spans = [slice(begin, stop) for _, begin, stop in _functions(solution)] or [slice(None)]
+    near = {name: " ".join(solution[span] for span in spans if name in _variables(solution[span])) for name in due}
+
+    def likeness(pair: tuple[str, str]) -> int:
+        first = Counter({names.get(word, word): count for word, count in due[pair[0]][1].items()})
+        other = own[pair[1]][1]
+        return 2 * (first & other).total() - (first - other).total() - (other - first).total()
+
+    def may_be_same(pair: tuple[str, str]) -> bool:
+        first = {names.get(word, word) for word in due[pair[0]][1]}
+        return due[pair[0]][0] == own[pair[1]][0] and not first.isdisjoint(own[pair[1]][1])
+
+    pairs = [
+        (name, other)
+        for name in due
+        for other in own
+        if name not in own and other not in due and not re.search(rf"(?<![\w.]){other}\b", near[name])
+    ]
+    while likely := [pair for pair in pairs if may_be_same(pair)]:
+        name, other = max(likely, key=likeness)
+        names[name] = other
+        pairs = [pair for pair in pairs if pair[0] != name and pair[1] != other]
+    return names
 
 
 def _variables(text: str) -> dict[str, tuple[str, Counter[str]]]:
