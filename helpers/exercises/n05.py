@@ -321,6 +321,8 @@ TRADE_MISTAKES: tuple[tuple[Version, str], ...] = tuple(
          "You divide the registers of a warp by the threads of a block: the 32 threads of the warp share them."),
         ("no_full_sm", [("warps > gpu.warps_per_sm", "warps >= gpu.warps_per_sm")],
          "As many warps as the SM has room for do fit: only more of them do not."),
+        ("no_full_slots", [("blocks > gpu.blocks_per_sm", "blocks >= gpu.blocks_per_sm")],
+         "As many blocks as the SM has slots for do fit: only more of them do not."),
         ("no_most", [("min(registers_of_a_warp // 32, 255)", "registers_of_a_warp // 32")],
          "A thread can have at most 255 registers, however many are left."),
         ("no_room", [("warps > gpu.warps_per_sm or ", "")],
@@ -348,7 +350,8 @@ TRADE_MISTAKES: tuple[tuple[Version, str], ...] = tuple(
 )  # fmt: skip
 TRADES = (
     (H200, 256, 4), (H200, 256, 8), (H200, 256, 3), (H200, 256, 1), (H200, 80, 5), (H200, 80, 7), (H200, 96, 7),
-    (H200, 256, 9), (H200, 32, 33), (H200, 1024, 2), (A6000, 256, 6), (A6000, 256, 7), (A6000, 128, 5),
+    (H200, 256, 9), (H200, 32, 33), (H200, 32, 32), (H200, 1024, 2), (A6000, 256, 6), (A6000, 256, 7),
+    (A6000, 128, 5), (A6000, 32, 16), (A6000, 32, 17),
 )  # fmt: skip
 
 

@@ -289,6 +289,7 @@ SLICES = Blank(
         goals.no_atomics("The task is to do without atomics: where they add the parts, the order is that in which the "
                          "groups come, and another order may give other bits."),
         goals.multiplications(1024, "Right, but 808 would do: a group needs the products of its own k alone."),
+        goals.places_loaded(26, "Four groups share out 101 products of each element: 26 at most for a thread.", 3, "A"),
     ),
     wrong=(
         Wrong("all_of_k", "Every group adds up all of k: each product is counted four times."),

@@ -104,8 +104,8 @@ def test_measured_shape_says_its_part_of_the_limiting_roof():
     shapes = {(1, 4096, 4096): 1200.0, (128, 128, 128): 672.0, (4096, 4096, 4096): 53000.0}
     panels = [Roofline(H200, shape, (KernelPoint("k", 1.0, 1, 1, speed, "x"),)) for shape, speed in shapes.items()]
     drawn = rooflines_figure(panels, "three")
-    assert "1×4096×4096: 0.5 FLOP/B, 50% of its roof;" in drawn.caption
-    assert "128³: 21 FLOP/B, 1% of the peak, neither roof limits;" in drawn.caption
+    assert "1×4096×4096: 0.5 FLOP/B, 50% of its roof (k);" in drawn.caption
+    assert "128³: 21 FLOP/B, 1% of the peak (k), neither roof limits;" in drawn.caption
     assert drawn.caption.count("neither") == 1
 
 

@@ -86,10 +86,18 @@ def no_atomics(why: str, parameter: int | None = None, name: str = "") -> Goal:
 
     def measure(j: Judged) -> int:
         array = None if parameter is None else j.kernel.compiled.parameters[parameter].name
-        updates = (trace for trace in j.all_blocks().launches[-1].traces if trace.op in ("atom", "red"))
-        return sum(array in (None, trace.array) for trace in updates)
+        launch = j.all_blocks().launches[-1]
+        return sum(
+            array in (None, trace.array) and _is_atomic_function(launch.program.instructions[trace.instruction].opcode)
+            for trace in launch.traces
+        )
 
     return Goal(f"atomic updates of {name}" if name else "atomic updates", measure, 0, explain=lambda _: why)
+
+
+def _is_atomic_function(opcode: str) -> bool:
+    """Whether an instruction is one of CUDA's atomic functions; to come to an mbarrier is none."""
+    return opcode.lower().startswith(("atom", "red"))
 
 
 def multiplications(at_most: int, why: str) -> Goal:
@@ -111,26 +119,26 @@ def floats_loaded(at_most: int) -> Goal:
 
 
 FLOATS_LOADED = "floats loaded from global memory"
+TRIED = 10  # random inputs
 
 
-def elements_of_a_thread(at_most: int, why: str, parameter: int | None = None, name: str = "") -> Goal:
-    """Different elements, of 4 bytes, of global and shared memory that one thread loads: the most of any thread. With
-    `parameter`, of that one (counted from 0), our `name`. why: what a thread does that loads more."""
+def places_loaded(at_most: int, why: str, parameter: int | None = None, name: str = "") -> Goal:
+    """Different addresses of global and shared memory from which one thread loads: the most of any thread. With
+    `parameter`, those of that one (counted from 0), our `name`. why: what a thread should do."""
 
     def measure(j: Judged) -> int:
         array = None if parameter is None else j.kernel.compiled.parameters[parameter].name
-        loaded: dict[tuple[tuple[int, int, int], int], set[tuple[str, int]]] = {}  # by block and thread
+        loaded: dict[tuple[tuple[int, int, int], int], set[int]] = {}  # by block and thread
         for trace in j.all_blocks().launches[-1].traces:
             if trace.op == "ld" and trace.space in ("global", "shared") and array in (None, trace.array):
                 threads = range(j.threads) if trace.active is None else np.flatnonzero(trace.active).tolist()
                 for thread in threads:
-                    first = int(trace.addresses[thread])
-                    words = range(first // 4, (first + trace.width - 1) // 4 + 1)
-                    loaded.setdefault((trace.block, thread), set()).update((trace.space, word) for word in words)
+                    places = loaded.setdefault((trace.block, thread), set())
+                    places.add(int(trace.addresses[thread]) << (trace.space == "shared"))
         return max(map(len, loaded.values()), default=0)
 
     of_name = f" of {name}" if name else ""
-    return Goal(f"different elements{of_name} loaded by one thread", measure, at_most, explain=lambda _: why)
+    return Goal(f"different addresses{of_name} from which one thread loads", measure, at_most, explain=lambda _: why)
 
 
 def waiting_blocks(problem: Problem, case: Case) -> Goal:
@@ -157,6 +165,28 @@ def waiting_blocks(problem: Problem, case: Case) -> Goal:
         )
 
     return Goal("blocks that wait for others", lambda j: len(waiting(j)), 0, explain=explain)
+
+
+def in_any_order(problem: Problem, case: Case, summed: int) -> Goal:
+    """Elements of the output that are others where the atomic operations that threads make at the same time come in the
+    opposite order. summed: the parameter, from 0, that holds random floats then, so that sums are rounded: in another
+    order about half of them get other bits."""
+
+    def output(j: Judged, seed: int, *, opposite: bool) -> np.ndarray:
+        setup = problem.prepare(case)
+        floats = setup.args[summed]
+        floats[...] = np.random.default_rng(seed).standard_normal(floats.shape, np.float32)
+        trial.launch_in_order(j.kernel, setup, opposite=opposite)
+        return setup.left(setup.args)
+
+    def others(j: Judged) -> int:
+        pairs = ((output(j, seed, opposite=False), output(j, seed, opposite=True)) for seed in range(TRIED))
+        return next(filter(None, (int((~trial.same(*pair)).sum()) for pair in pairs)), 0)
+
+    why = "Right here, but where the atomic operations of the threads come in the opposite order, other numbers are "
+    why += "stored: CUDA promises no order."
+    what = "elements that depend on which atomic operation comes first"
+    return Goal(what, others, 0, explain=lambda _: why)
 
 
 def loaded(j: Judged) -> dict[int, Counter[int]]:

@@ -98,7 +98,7 @@ class Goal:
         return f"{100 * value:.{digits}f} %" if self.percent else theme.thousands(value, digits)
 
 
-_SINGULAR = {"are": "is", "have": "has", "lie": "lies", "wait": "waits"}
+_SINGULAR = {"are": "is", "have": "has", "lie": "lies", "wait": "waits", "depend": "depends"}
 
 
 def _of_one(what: str) -> str:

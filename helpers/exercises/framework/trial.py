@@ -196,6 +196,13 @@ def launch(kernel: Any, setup: Setup) -> None:
     call(kernel, *_launch(setup))
 
 
+def launch_in_order(kernel: Kernel, setup: Setup, *, opposite: bool) -> None:
+    """Launch with the atomic operations of threads in the usual order, or in the opposite one, without the sanitizer.
+    Raises SimulatorError."""
+    with redirect_stdout(io.StringIO()), gpusim.sanitize("off", reverse_atomics=opposite):
+        launch(kernel, setup)
+
+
 def _launch(setup: Setup) -> tuple[Any, ...]:
     return setup.grid, setup.block, setup.args, setup.shared_bytes
 

@@ -75,12 +75,16 @@ PREFIX = Blank(
 
 BY_ROUNDS = "In each round y goes on 32 elements further, so that gaps stay: store behind those that are kept."
 
+_KEPT = OverArray(
+    "keep_positive", "y", 32, positive_first, of_lengths(32, 50, 96, 7, 1, 200), blocks=1, inputs=with_zeros
+)
+
 KEEP_POSITIVE = Blank(
     **texts.of("16", "keep_positive"),
     difficulty=2,
-    problem=OverArray("keep_positive", "y", 32, positive_first, of_lengths(32, 50, 96, 7, 1, 200), blocks=1,
-                      inputs=with_zeros),
+    problem=_KEPT,
     picture=Drawn(pictures.who_reads),
+    goals=(goals.in_any_order(_KEPT, Case({"n": 200}), 1),),
     wrong=(
         Wrong("zeros_vote", "Lanes with a 0 vote, too, and store nothing, so that gaps stay: ask for v > 0 in the "
               "vote, as before the store.", (("__ballot_sync(FULL, v > 0.0f)", "__ballot_sync(FULL, v >= 0.0f)"),)),
@@ -144,8 +148,8 @@ HISTOGRAM = Blank(
     picture=Drawn(pictures.who_reads),
     goals=(
         goals.global_atomics(MOST_REQUESTS),
-        goals.elements_of_a_thread(MOST_OF_THREAD, "The elements of x are not shared out among all threads of the "
-                                   "three blocks.", 1, "x"),
+        goals.places_loaded(MOST_OF_THREAD, "Three blocks of 128 threads share out 1000 elements: three at most for a "
+                            "thread.", 1, "x"),
     ),
     judged=Case({"n": 1000}),
     wrong=(

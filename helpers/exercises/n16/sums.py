@@ -20,8 +20,7 @@ ONE_ATOMIC = Blank(
     problem=OverArray("sum", "total", 128, the_sum, of_lengths(256, 300, 128, 129, 31, 1, 1000), before=0.0),
     picture=Drawn(pictures.who_reads),
     goals=(
-        goals.elements_of_a_thread(1, "A thread loads several elements of x: every thread has its own, and adds that "
-                                   "one.", 1, "x"),
+        goals.places_loaded(1, "Every thread has one element of x, and adds that one.", 1, "x"),
     ),
     judged=Case({"n": 1000}),
     wrong=(
@@ -60,7 +59,7 @@ LOOP = """    for (int half = THREADS / 2; half > 0; half /= 2) {
         __syncthreads();
     }
 """
-MOST_OF_TREE = 16  # loads of thread 0: its element of x, two floats in each of seven steps, the result
+MOST_OF_TREE = 16  # addresses of thread 0, at most: its element of x, two floats in each of seven steps, the result
 
 BLOCK_TREE = Blank(
     **texts.of("16", "block_tree", most=MOST_OF_TREE),
@@ -68,8 +67,8 @@ BLOCK_TREE = Blank(
     problem=OverArray("block_sums", "parts", 128, block_sums, of_lengths(256, 300, 128, 1, 129, 640)),
     picture=Drawn(pictures.tree),
     goals=(
-        goals.elements_of_a_thread(MOST_OF_TREE, "One thread adds up many floats, one after the other. In a tree half "
-                                   "of the threads add one float each, then a quarter of them, and so on."),
+        goals.places_loaded(MOST_OF_TREE, "In a tree half of the threads add one float each, then a quarter of them, "
+                            "and so on: a thread loads two floats in each of its steps, seven at most."),
         goals.no_atomics("Threads that add to the same float by atomics wait for each other: in each step of a tree "
                          "they add to different floats."),
         goals.conflicts(),
@@ -112,8 +111,7 @@ WARP_TREE = Blank(
     problem=OverArray("warp_sums", "parts", 32, block_sums, of_lengths(64, 50, 32, 1, 33, 320)),
     picture=Drawn(pictures.shuffles),
     goals=(
-        goals.elements_of_a_thread(1, "A lane loads several elements: it has one, and gets what the others have by "
-                                   "shuffles."),
+        goals.places_loaded(1, "A lane loads one element, and gets what the others have by shuffles."),
         goals.shared_bytes(0),
         goals.no_atomics("Lanes that add to the same float by atomics wait for each other: by shuffles they add up in "
                          "registers."),
@@ -212,6 +210,7 @@ def _parts_and_count(blocks: int) -> tuple[np.ndarray, ...]:
 
 
 OF_700 = Case({"n": 700}, launches=2)
+OF_68_BLOCKS = Case({"n": 4300, "blocks": 68}, launches=2)
 NO_FENCE = (
     "Without __threadfence() before it the count may be seen before the part, and the last block may then read "
     "what was in parts before."
@@ -229,7 +228,7 @@ ALL_COUNT = (
 
 _OF_BLOCKS = OverArray(
     "sum", "total", 64, twice_the_sum,
-    (*of_lengths(256, 300, 65, 1, 700, launches=2), Case({"n": 4300, "blocks": 68}, launches=2)),
+    (*of_lengths(256, 300, 65, 1, 700, launches=2), OF_68_BLOCKS),
     blocks=5, before=0.0, workspace=_parts_and_count,
 )  # fmt: skip
 
@@ -243,6 +242,7 @@ LAST_BLOCK = Blank(
         goals.no_atomics("The task is to do without an atomic on a float: where blocks add by atomics, the order is "
                          "that in which they come.", 4, "total"),
         goals.waiting_blocks(_OF_BLOCKS, OF_700),
+        goals.in_any_order(_OF_BLOCKS, OF_68_BLOCKS, 1),
     ),
     judged=OF_700,
     wrong=(

@@ -411,14 +411,16 @@ def _panel_name(panel: Roofline) -> str:
 
 
 def _panel_words(panel: Roofline) -> str:
-    """'0.5 FLOP/B, memory limits'; with a measured kernel, how much of the roof that kernel reaches."""
+    """'0.5 FLOP/B, memory limits'; with measured kernels, how much of the roof the fastest of them reaches, and its
+    name."""
     intensity = f"{_short(panel.best_intensity)} FLOP/B"
     measured = _measured(panel)
     if not measured:
         return f"{intensity}, {'arithmetic' if panel.floor.bound == 'compute' else 'memory'} limits"
+    fastest = max((point for point in panel.points if point.gflops), key=lambda point: point.gflops)
     share = max(measured) / attainable_gflops(panel.device, panel.best_intensity)
     roof = "the peak" if panel.floor.bound == "compute" else "its roof"
-    return f"{intensity}, {share:.0%} of {roof}" + (NEITHER if share < FAR else "")
+    return f"{intensity}, {share:.0%} of {roof} ({fastest.name})" + (NEITHER if share < FAR else "")
 
 
 def _panel(axes: Axes, panel: Roofline, panels: Sequence[Roofline], first: bool) -> None:
