@@ -2,8 +2,8 @@
 
 A GPU may seem to do what is meant even where some threads never come. It is not defined all the same (CUDA guide,
 'Synchronization Functions'), so a kernel that passes is asked, too. Threads that have ended are not waited for (CUDA
-guide, 'Independent Thread Scheduling'; synccheck and racecheck find nothing in such kernels on an H200): they are missed
-at a barrier only if it is to order what they stored.
+guide, 'Independent Thread Scheduling'; synccheck and racecheck find nothing in such kernels on an H200): they are
+missed at a barrier only if it is to order what they stored.
 """
 
 from __future__ import annotations
