@@ -26,7 +26,9 @@ def explanation(message: str, source: str, solution: str = "") -> str:
     """
     if sentence := _comment_in_formula(message, source):
         return sentence
-    for sentence in (slip(message, source) for slip in (_define_as_statement, _colon, _if_behind_value)):
+    for sentence in (
+        slip(message, source) for slip in (_of_javascript, _define_as_statement, _colon, _if_behind_value)
+    ):
         if sentence:
             return sentence
     for error in message.split("\n\n"):
@@ -355,6 +357,7 @@ def _of_another_kernel(text: str, name: str, use: int) -> str:
         or not names
         or text_slips.types(text, name)
         or re.search(rf"(?<![\w.]){name}\s*(?:\(|::|<\s*\w+\s*>)|#define {name}\b|,\s*[*&]?\s*{name}\s*[=;,[{{]", text)
+        or re.search(rf"\b(?:const|let|var)\s+{name}\b|\b{name}\b[^;]*=>", text)
     ):
         return ""  # a function, a type, a macro, or a declaration that these words do not know
     declares = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
@@ -535,6 +538,29 @@ def _sized_at_launch(message: str, source: str, solution: str) -> str:
 
 
 # --- what else the compiler's words leave open
+
+
+_JAVASCRIPT = (
+    (r"\bfor\s*\(\s*(?:const|let|var)?\s*(\w+)\s+(?:of|in)\b", "`for ({0} of …)` is no loop of C++, which counts: "
+     "`for (int {0} = 0; {0} < K; ++{0})`, with the number of its rounds in place of K."),
+    (r"=\s*(?:\([\w\s,]*\)|\w+)\s*(=>)", "=> makes no function in C++: write what it returns where it is needed."),
+    (r"(=>)", "=> is no operator of C++: >= asks whether a value is as large as another one, or larger."),
+    (r"(===|!==)", "{0} is no operator of C++: == asks whether two values are the same, and != whether they are not."),
+    (r"\b(let|var)\s+\w+\s*=", "{0} is no word of C++: a variable is declared with its type, int for whole numbers, "
+     "and float for others."),
+    (r"\b(const)\s+\w+\s*=", "A variable of C++ is declared with its type, which is missing behind {0}: const int for "
+     "whole numbers, const float for others."),
+)  # fmt: skip
+
+
+def _of_javascript(message: str, source: str) -> str:
+    """A word or a sign of JavaScript in the first line in which the compiler finds an error."""
+    lines = _code(source).split("\n")
+    for number in sorted(_error_lines(message))[:1]:
+        for pattern, sentence in _JAVASCRIPT:
+            if match := re.search(pattern, lines[number - 1]):
+                return f"In line {number}: {sentence.format(match[1])}"
+    return ""
 
 
 def _define_as_statement(message: str, source: str) -> str:

@@ -44,7 +44,8 @@ def explained(facts: Facts) -> str:
             if _is_input(facts, number):
                 sentence = _of_input(facts, solution, number, name, element, first)
                 if sentence:
-                    return sentence
+                    several = failure.case.launches > 1 and " times" in sentence
+                    return f"In each launch {sentence}" if several else sentence
     except SimulatorError:
         pass
     return ""

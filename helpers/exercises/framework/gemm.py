@@ -64,7 +64,8 @@ class Gemm:
 
     @cached_property
     def cases(self) -> tuple[Case, ...]:
-        """Every shape; alpha = 1 and beta = 0 at first, both with a meaning later, and one case launched twice."""
+        """Every shape; alpha = 1 and beta = 0 at first, both with a meaning later, alpha of either sign, and one case
+        launched twice."""
         shapes = self.shapes or shapes_that_tell(
             self.tiles.BM or self.tile[0], self.tiles.BN or self.tile[1], self.tiles.BK or 8
         )
@@ -75,6 +76,8 @@ class Gemm:
                 cases.append(Case(sizes))
             elif number == 2:
                 cases.append(Case(sizes, ALPHA, BETA, launches=2))
+            elif number == 4:
+                cases.append(Case(sizes, -ALPHA, 1.0))
             else:
                 cases.append(Case(sizes, ALPHA, BETA if number % 3 == 1 else 0.0))
         return tuple(cases)

@@ -216,7 +216,7 @@ def stored_once(at_most: float = 1) -> Goal:
     def explain(j: Judged) -> str:
         often = stores(j)
         what = "every element is written" if (often == often[0]).all() else "elements are written up to"
-        return f"Right, but {what} {often.max()} times: each should be stored once, by one thread."
+        return f"Right, but in the launch that is counted {what} {often.max()} times: each should be stored once."
 
     return Goal("stores per element", lambda j: float(stores(j).mean()), at_most, digits=1, explain=explain)
 
@@ -575,8 +575,8 @@ def copies_under_way(at_least: float) -> Goal:
 
     Groups are counted in the order of the machine code, which in a loop is the order of each iteration: what follows
     the first wait is gone through twice, because an iteration begins with the groups that the one before has left. A
-    group without a copy in it is none. A wait that is executed less often than another one is left out: that is how
-    the last iterations wait, in which nothing is left to copy.
+    group without a copy in it is none. A wait in the loop that is executed less often than another one is left out:
+    that is how the last iterations wait, in which nothing is left to copy.
     """
 
     def measure(j: Judged) -> float:
@@ -584,15 +584,18 @@ def copies_under_way(at_least: float) -> Goal:
         waits = [n for n, each in enumerate(code) if each.opcode.startswith("DEPBAR") and each.predicated_on]
         usual = max((code[n].predicated_on for n in waits), default=0)
         groups: list[bool] = []  # those under way, the oldest first: whether copies are in them
-        started, branched, reads, under_way = False, False, 0, 0
+        started, branched, in_loop, reads, under_way = False, False, False, 0, 0
         for instruction in [*code, *code[waits[0] :]] if waits else code:
+            in_loop = in_loop or WARP * instruction.warps >= usual
             if instruction.opcode.startswith("LDGSTS"):
                 started = True
             elif instruction.opcode.startswith("BRA"):  # behind it may be the copies of a group
                 branched = True
             elif instruction.opcode.startswith("LDGDEPBAR") and instruction.predicated_on:
                 groups, started, branched = [*groups, started or branched], False, False
-            elif instruction.opcode.startswith("DEPBAR") and instruction.predicated_on == usual:
+            elif instruction.opcode.startswith("DEPBAR") and instruction.predicated_on:
+                if in_loop and instruction.predicated_on < usual:
+                    continue
                 groups = groups[max(0, len(groups) - _pending(instruction.text)) :]
             elif instruction.opcode.startswith("LDS") and instruction.predicated_on:
                 reads += instruction.warps

@@ -1002,10 +1002,10 @@ def without_braces(facts: Facts) -> str:
         line, other = (integers.line_of(text, at) for at in (head.start(), second))
         if other == line:
             continue
-        if rest.startswith("{") or re.match(r"[{}]|else\b|return\s*[^;\s]", text[second:]) or not text[second:]:
+        if rest.startswith(("{", ";")) or re.match(r"[{}]|else\b|return\s*[^;\s]", text[second:]) or not text[second:]:
             continue
         indents = [len(facts.lines[n - 1]) - len(facts.lines[n - 1].lstrip()) for n in (line, other)]
-        if indents[1] <= indents[0] and other != getattr(error, "line", None):
+        if indents[1] <= indents[0] and (head[1] != "if" or other != getattr(error, "line", None)):
             continue
         behind = integers.end_of_statement(text, second)
         if _is_right(facts, f"{text[:body]}{{ {text[body:behind]} }}{text[behind:]}"):

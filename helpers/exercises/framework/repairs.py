@@ -146,8 +146,10 @@ def _same_variables(source: str, solution: str) -> dict[str, str]:
 def _variables(text: str) -> dict[str, tuple[str, Counter[str]]]:
     """The variables that a text without comments declares, each with its type and the words of its first value."""
     return {
-        name.strip(): (kind, _words(first))
-        for kind, declarators in re.findall(r"(?<![\w.])(int|unsigned|float|double)\s+(\w+\s*=[^;]*);", text)
+        name.partition("[")[0].strip(): (kind, _words(name.partition("[")[2] + first))
+        for kind, declarators in re.findall(
+            r"(?<![\w.])(int|unsigned|float|double)\s+(\w+\s*(?:\[[^;=]*\]\s*)?=[^;]*);", text
+        )
         for name, _, first in (part.partition("=") for part in integers.parts(declarators))
     }
 

@@ -408,7 +408,7 @@ class Messages:
     def _is_set(self, word: str) -> bool:
         """Whether the source may give a variable a value somewhere that is not made of its own: itself, by another
         name, or by a function."""
-        by_call = rf"(?!{NO_CALLS})\b\w+\s*\([^;{{}}]*\b{word}\b"
+        by_call = rf"(?!{NO_CALLS})\b\w+\s*(?:<[^;<>]*>\s*)?\([^;{{}}]*\b{word}\b"
         sets = rf"\b{word}\s*(?:\.\w+\s*|\[[^\]]*\]\s*)*=(?!=)(?![^;]*\b{word}\b)|&\s*(?:\w+\s*=\s*)?{word}\b|{by_call}"
         text = "\n".join(line.split("//")[0] for line in self._program.source_lines)
         return re.search(sets, text) is not None
