@@ -579,6 +579,9 @@ def test_a_load_moved_out_of_its_loop_has_the_line_that_reads(level):
         (("const float *p = a;", "s += a[i];"), 1, 1),
         (("int i = 0;", "}", "void g() {", "s += a[i];"), 1, 1),  # in another function
         (("for (int i = 0; i < n; ++i)", "s += a[i];  // b[i]"), 1, 2),
+        (("__shared__ float s[4];", "q = a[i];", "s[i] = q;"), 3, 2),
+        (("__shared__ float s[4];", "q = a[i];", "*reinterpret_cast<float *>(&s[i]) = q;"), 3, 2),
+        (("t = a[0];", ";", ";", ";", "__shared__ float s[4];", "q = a[i];", "s[i] = q;"), 7, 6),  # the nearest of two
     ],
 )
 def test_line_without_an_access_gives_way_to_the_one_with_it(lines, line, expected_line):

@@ -445,6 +445,7 @@ def check_alignment(wave, active, addresses, mask, width: int, memory=None) -> N
     block, thread = (int(i) for i in np.argwhere(wrong)[0])
     address = int(np.broadcast_to(addresses, shape)[block, thread])
     where = wave.where(address) if memory is None else memory.where(wave, address)
+    array = allocation.name if memory is None and (allocation := wave.global_memory.find(address)) else ""
     wave.fail(
         Misaligned,
         f"accessed {width} bytes at an address that is not a multiple of {width} ({where})",
@@ -457,6 +458,7 @@ def check_alignment(wave, active, addresses, mask, width: int, memory=None) -> N
         ),
         block,
         thread,
+        array=array,
     )
 
 

@@ -11,21 +11,27 @@ from collections.abc import Sequence
 
 # An index, a member of what a pointer shows, or a * that is no multiplication.
 _ACCESS = re.compile(r"\[|->|(?:^|[-+=(,;{}!&|?:<>/%*]|\breturn)\s*\*\s*\(?\s*[A-Za-z_]")
+NEARBY = 3  # lines
 _CALL = re.compile(r"\b(?!(?:for|if|while|switch|return|sizeof)\b)[A-Za-z_]\w*\s*(?:<[^<>;]*>)?\s*\(")
 
 
 def line_of_access(lines: Sequence[str], line: int, array: str) -> int:
     """The line, from 1, of an access to an array that the line table puts into `line`: this one, but where nothing in
-    it can be an access, and one other line of its function alone names the array with an index."""
+    it can be an access to it, and one line of its function alone, or of those nearby, names the array with an index.
+    An access to a __shared__ array is none to another one."""
     if not 1 <= line <= len(lines) or not array:
         return line
     code = [text.partition("//")[0] for text in lines]
     here = code[line - 1]
+    for name in set(re.findall(r"__shared__[^;]*?(\w+)\s*\[", "\n".join(code))) - {array}:
+        place = rf"&?\b{name}\b(?:\s*\[[^][]*\])+"
+        here = re.sub(rf"\*\s*reinterpret_cast<[^<>]*>\s*\({place}\)|{place}", "", here)
     if _ACCESS.search(here) or _CALL.search(here) or re.search(rf"\b{re.escape(array)}\b", here):
         return line
     first, last = _function_around(code, line)
     indexed = [n for n in range(first, last + 1) if re.search(rf"\b{re.escape(array)}\s*\[", code[n - 1])]
-    return indexed[0] if len(indexed) == 1 else line
+    nearby = [n for n in indexed if abs(n - line) <= NEARBY]
+    return next((numbers[0] for numbers in (indexed, nearby) if len(numbers) == 1), line)
 
 
 def proven_calls(lines: Sequence[str], called_from: Sequence[int]) -> tuple[int, ...]:
