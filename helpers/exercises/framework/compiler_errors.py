@@ -555,11 +555,11 @@ _JAVASCRIPT = (
 
 def _of_javascript(message: str, source: str) -> str:
     """A word or a sign of JavaScript in the first line in which the compiler finds an error."""
-    lines = _code(source).split("\n")
-    for number in sorted(_error_lines(message))[:1]:
-        for pattern, sentence in _JAVASCRIPT:
-            if match := re.search(pattern, lines[number - 1]):
-                return f"In line {number}: {sentence.format(match[1])}"
+    number = min(_error_lines(message), default=0)
+    text = "".join(_code(source).split("\n")[number - 1 : number])
+    for pattern, sentence in _JAVASCRIPT:
+        if match := re.search(pattern, text):
+            return f"In line {number}: {sentence.format(match[1])}"
     return ""
 
 
