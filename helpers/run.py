@@ -406,6 +406,20 @@ def recorded(
     return recording
 
 
+def unchecked(
+    kernel: gpusim.Kernel,
+    grid: Any,
+    block: Any,
+    args: Sequence[Any],
+    shared_bytes: int = 0,
+    *,
+    reverse_atomics: bool = False,
+) -> None:
+    """Launch any kernel without the sanitizer. reverse_atomics: as in `gpusim.sanitize`."""
+    with gpusim.sanitize("off", reverse_atomics=reverse_atomics):
+        call(kernel, grid, block, args, shared_bytes)
+
+
 def checked(
     kernel: gpusim.Kernel,
     grid: Any,

@@ -20,7 +20,7 @@ from gpusim.compiler import CompileError
 from gpusim.devices import unravel
 from gpusim.errors import SHARED_RACE, KernelError, OutOfBounds, SimulatorError
 from helpers.exercises.framework.problems import Case, Problem, Setup
-from helpers.run import call, checked, recorded, simulated, unoptimised
+from helpers.run import call, checked, recorded, simulated, unchecked, unoptimised
 
 if TYPE_CHECKING:
     from gpusim import Kernel, Recording, Report
@@ -199,8 +199,8 @@ def launch(kernel: Any, setup: Setup) -> None:
 def launch_in_order(kernel: Kernel, setup: Setup, *, opposite: bool) -> None:
     """Launch with the atomic operations of threads in the usual order, or in the opposite one, without the sanitizer.
     Raises SimulatorError."""
-    with redirect_stdout(io.StringIO()), gpusim.sanitize("off", reverse_atomics=opposite):
-        launch(kernel, setup)
+    with redirect_stdout(io.StringIO()):
+        unchecked(kernel, *_launch(setup), reverse_atomics=opposite)
 
 
 def _launch(setup: Setup) -> tuple[Any, ...]:
