@@ -44,17 +44,17 @@ def test_atomics_of_many_lanes_are_as_one_after_another(name, type_, dtype):
 @pytest.mark.parametrize("memory", ["global", "shared"])
 def test_atomics_come_in_the_opposite_order_where_asked(memory):
     counter = "*count" if memory == "global" else "mine"
-    code = f"""extern "C" __global__ void f(int *count, int *came) {{
+    code = f"""extern "C" __global__ void f(int *count, int *turns) {{
         __shared__ int mine;
         if (threadIdx.x == 0) mine = 0;
         __syncthreads();
-        came[blockIdx.x * blockDim.x + threadIdx.x] = atomicAdd(&{counter}, 1);
+        turns[blockIdx.x * blockDim.x + threadIdx.x] = atomicAdd(&{counter}, 1);
     }}"""
     function = gpusim.RawModule(code=code).get_function("f")
-    count, came = np.zeros(1, np.int32), np.zeros((3, 64), np.int32)
+    count, turns = np.zeros(1, np.int32), np.zeros((3, 64), np.int32)
     with gpusim.sanitize(reverse_atomics=True):
-        function((3,), (64,), (count, came))
+        function((3,), (64,), (count, turns))
     in_order = np.arange(192).reshape(3, 64) if memory == "global" else np.tile(np.arange(64), (3, 1))
-    assert (came == (in_order[::-1, ::-1] if memory == "global" else in_order[:, ::-1])).all()
-    function((3,), (64,), (count, came))
-    assert not (came == np.sort(came.ravel())[::-1].reshape(3, 64)).all()
+    assert (turns == (in_order[::-1, ::-1] if memory == "global" else in_order[:, ::-1])).all()
+    function((3,), (64,), (count, turns))
+    assert not (turns == np.sort(turns.ravel())[::-1].reshape(3, 64)).all()
