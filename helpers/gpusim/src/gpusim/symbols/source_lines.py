@@ -24,8 +24,8 @@ def line_of_access(lines: Sequence[str], line: int, array: str) -> int:
     code = [text.partition("//")[0] for text in lines]
     here = code[line - 1]
     for name in set(re.findall(r"__shared__[^;]*?(\w+)\s*\[", "\n".join(code))) - {array}:
-        place = rf"&?\b{name}\b(?:\s*\[[^][]*\])+"
-        here = re.sub(rf"\*\s*reinterpret_cast<[^<>]*>\s*\({place}\)|{place}", "", here)
+        element = rf"&?\b{name}\b(?:\s*\[[^][]*\])+"
+        here = re.sub(rf"\*\s*reinterpret_cast<[^<>]*>\s*\({element}\)|{element}", "", here)
     if _ACCESS.search(here) or _CALL.search(here) or re.search(rf"\b{re.escape(array)}\b", here):
         return line
     first, last = _function_around(code, line)
