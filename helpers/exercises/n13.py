@@ -403,7 +403,7 @@ def _problem(setting: Setting) -> Gemm:
 
 
 FIRST: Setting = (32, 64, 8, 8, 4)  # 4 rows of 16 patches, so 64 threads
-# 48 threads and patches that no power of two divides, wider than high, so that b[TM] is too small; 1024 threads, the
+# 60 threads and patches that no power of two divides, wider than high, so that b[TM] is too small; 1024 threads, the
 # most, 32 patches in a row; tiles of 16 k.
 OTHERS: tuple[Setting, ...] = ((25, 72, 8, 5, 6), (128, 128, 8, 4, 4), (32, 64, 16, 8, 4))
 IMPOSSIBLE: dict[Setting, str] = {

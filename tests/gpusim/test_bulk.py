@@ -397,7 +397,7 @@ WRONG = {
         "if (t == 0) { expect(&full, n + 16); fetch(tile, in, n, &full); }\n if (t < 40) wait(&full, 0);",
         errors.BarrierError,
         r"thread \(0, 0, 0\) of block \(0, 0, 0\) and 39 more of its block at line 16, for 16 bytes to come at the "
-        r"mbarrier full(.|\n)*Do the sizes of the copies add up",
+        r"mbarrier full(.|\n)*line \d+: if \(t < 40\) wait\(&full, 0\)(.|\n)*Do the sizes of the copies add up",
     ),
     "less is expected than comes": (
         "if (t == 0) { expect(&full, n - 16); fetch(tile, in, n, &full); }\n wait(&full, 0);", errors.BarrierError,

@@ -566,14 +566,15 @@ def _of_javascript(message: str, source: str) -> str:
 def _define_as_statement(message: str, source: str) -> str:
     """A ; behind a number that a macro stands for, or a = in front of it, which the compiler meets where it is used."""
     lines = source.split("\n")
+    in_error = "\n".join(text for line in _error_lines(message) for text in lines[line - 1 : line])
     for match in re.finditer(r"(?m)^[ \t]*#define[ \t]+(\w+)[ \t]*(=[ \t]*[^\s/][^/\n]*?)[ \t]*(?://.*)?$", source):
-        if any(re.search(rf"\b{match[1]}\b", lines[line - 1]) for line in _error_lines(message)):
+        if re.search(rf"\b{match[1]}\b", in_error):
             return (
                 f"No = after #define: line {line_of(source, match.start())} puts `{match[2]}` in place of each "
                 f"{match[1]} below."
             )
     for match in re.finditer(r"(?m)^[ \t]*#define[ \t]+(\w+)[ \t]+[\w.()+*/ -]+;[ \t]*(?://.*)?$", source):
-        used = any(re.search(rf"\b{match[1]}\b", lines[line - 1]) for line in _error_lines(message))
+        used = re.search(rf"\b{match[1]}\b", in_error)
         if used and not re.search(r"\w\s*\(|\+\+|--|\b(?:return|break|continue)\b", match[0].partition(match[1])[2]):
             return (
                 f"No ; after #define: line {line_of(source, match.start())} puts everything that follows {match[1]}, "

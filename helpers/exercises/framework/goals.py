@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ from helpers.pictures.order.facts import events_of, reads_before_stores
 from helpers.run import simulated
 
 if TYPE_CHECKING:
+    from gpusim import Kernel
     from gpusim.counters.recorded import RecordedLaunch
     from gpusim.counters.trace import Trace
 
@@ -128,13 +130,13 @@ def places_loaded(at_most: int, why: str, parameter: int | None = None, name: st
 
     def measure(j: Judged) -> int:
         array = None if parameter is None else j.kernel.compiled.parameters[parameter].name
-        loaded: dict[tuple[tuple[int, int, int], int], set[int]] = {}  # by block and thread
+        loaded: dict[tuple[tuple[int, int, int], int], set[tuple[str, int]]] = {}  # by block and thread
         for trace in j.all_blocks().launches[-1].traces:
             if trace.op == "ld" and trace.space in ("global", "shared") and array in (None, trace.array):
                 threads = range(j.threads) if trace.active is None else np.flatnonzero(trace.active).tolist()
                 for thread in threads:
                     places = loaded.setdefault((trace.block, thread), set())
-                    places.add(int(trace.addresses[thread]) << (trace.space == "shared"))
+                    places.add((trace.space, int(trace.addresses[thread])))
         return max(map(len, loaded.values()), default=0)
 
     of_name = f" of {name}" if name else ""
@@ -145,26 +147,27 @@ def waiting_blocks(problem: Problem, case: Case) -> Goal:
     """Blocks, by their numbers, that do not end where no other block is: they wait for blocks that a GPU may begin only
     when they have ended."""
 
-    def waiting(j: Judged) -> list[int]:
-        return [block for block in range(math.prod(problem.prepare(case).grid)) if not _ends_alone(j, block)]
+    @lru_cache(maxsize=1)  # asked for the number, and again for the sentence
+    def waiting(kernel: Kernel) -> list[int]:
+        return [block for block in range(math.prod(problem.prepare(case).grid)) if not ends_alone(kernel, block)]
 
-    def _ends_alone(j: Judged, block: int) -> bool:
+    def ends_alone(kernel: Kernel, block: int) -> bool:
         setup = problem.prepare(case)
         try:
-            trial.record(j.kernel, setup, blocks=(devices.unravel(block, (*setup.grid, 1)[:2]),), only_traced=True)
+            trial.record(kernel, setup, blocks=(devices.unravel(block, (*setup.grid, 1)[:2]),), only_traced=True)
         except StepLimitExceeded:
             return False
         return True
 
     def explain(j: Judged) -> str:
-        numbers = waiting(j)
+        numbers = waiting(j.kernel)
         wait = "block {} waits" if len(numbers) == 1 else "blocks {} wait"
         return (
             f"Right here, but {wait.format(theme.runs(numbers))} for blocks that need not have begun: a GPU may run "
             "one block after the other. The block that arrives last does the rest, and no block waits."
         )
 
-    return Goal("blocks that wait for others", lambda j: len(waiting(j)), 0, explain=explain)
+    return Goal("blocks that wait for others", lambda j: len(waiting(j.kernel)), 0, explain=explain)
 
 
 def in_any_order(problem: Problem, case: Case, summed: int) -> Goal:

@@ -43,7 +43,9 @@ def proven_calls(lines: Sequence[str], called_from: Sequence[int]) -> tuple[int,
         if not 1 <= line <= len(code):
             return tuple(called_from[:position])
         called = {call[0].rstrip("( ").partition("<")[0].strip() for call in _CALL.finditer(code[line - 1])} & own
-        if any(sum(re.search(rf"\b{name}\b", text) is not None for text in code) > 2 for name in called):
+        if any(
+            sum(re.search(rf"\b{name}\s*(?:<[^<>;]*>)?\s*\(", text) is not None for text in code) > 2 for name in called
+        ):
             return tuple(called_from[:position])
     return tuple(called_from)
 
