@@ -44,7 +44,11 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
     What stays after a file is kept out of the next collections: to look through all objects of a large process takes
     seconds. Everything is looked through where it has grown by MOST_GROWTH since the last time.
+
+    A kernel that a test had accepted is the learner's to all that is asked next, so it goes after each test.
     """
+    if kept := sys.modules.get("helpers.exercises.framework.kept"):
+        kept._memory.clear()
     global _kept
     if _resident() > _kept + MOST_GROWTH:
         _clear_caches()

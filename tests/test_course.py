@@ -28,7 +28,6 @@ from helpers.pictures.tile_phases import explorer as tile_phases
 
 @pytest.fixture(autouse=True)
 def folder_of_a_learner(tmp_path, monkeypatch):
-    monkeypatch.setattr(kept, "_memory", {})
     monkeypatch.setenv(kept.ENVIRONMENT_VARIABLE, str(tmp_path / "my"))
     monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, str(tmp_path / "progress.json"))
     return tmp_path / "my"

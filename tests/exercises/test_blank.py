@@ -18,7 +18,6 @@ MINE = NAIVE.solved.replace("sum", "total")
 
 @pytest.fixture(autouse=True)
 def folder_of_a_learner(tmp_path, monkeypatch):
-    monkeypatch.setattr(kept, "_memory", {})
     monkeypatch.setattr(progress, "_memory", {})
     monkeypatch.setenv(kept.ENVIRONMENT_VARIABLE, str(tmp_path / "my"))
     monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, str(tmp_path / "progress.json"))

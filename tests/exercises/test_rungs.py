@@ -15,7 +15,6 @@ NAMES = [blank.name for blank in rungs.rungs()]
 
 @pytest.fixture(autouse=True)
 def folder_of_a_learner(tmp_path, monkeypatch):
-    monkeypatch.setattr(kept, "_memory", {})
     monkeypatch.setenv(kept.ENVIRONMENT_VARIABLE, str(tmp_path / "my"))
     monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, str(tmp_path / "progress.json"))
     monkeypatch.setenv("GEMM_COURSE_BACKEND", "simulator")
