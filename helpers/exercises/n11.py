@@ -202,7 +202,7 @@ LANE_MAP = KernelExercise(
               "its column with lane i ^ 1 or i ^ 2, and so B needs all four wavefronts."),
         Wrong("four_rows", "Four neighbouring lanes share their row, and the next four are one row lower: no lane "
               "shares its column with lane i ^ 1 or i ^ 2, and so B needs all four wavefronts."),
-        Wrong("not_all", "lane_x must run from 0 to 7: lane / 8 counts pairs of columns, so it is taken twice."),
+        Wrong("not_all", "lane_x must run from 0 to 7: lane / 8 counts pairs of columns, so it must be doubled."),
         Wrong("traded", "The warp is 4 lanes down and 8 across: lane_y must stay below 4, lane_x below 8."),
     ),
 )  # fmt: skip
