@@ -630,6 +630,17 @@ def test_no_common_difference_is_said_where_some_are_kept():
     assert said(kept, due + 2) == said(kept, np.where(np.isnan(kept), 0.0, due)) == ""
 
 
+def test_results_that_are_rounded_differently_are_told_from_wrong_ones():
+    exercise = exercises.get("beta")
+    old = "beta != 0.0f ? beta * C[row * N + col] / alpha : 0.0f"
+    source = exercise.solved.replace("float sum = 0.0f", f"float sum = {old}").replace(" + beta * old", "")
+    sentence = exercise.check(source).sentence
+    assert "Clue: Every element of C is right but for its last digits." in sentence
+    line = next(number for number, text in enumerate(source.splitlines(), 1) if "/ alpha" in text)
+    assert sentence.endswith(f"Line {line} divides by alpha; where alpha is 0, that gives no number.")
+    assert "last digits" not in exercise.check(source.replace("/ alpha", "* 1.001f / alpha")).sentence
+
+
 def test_0_is_the_value_of_no_element_in_particular():
     expected = np.where(np.arange(64) % 4 == 3, 0.0, np.arange(1.0, 65)).reshape(8, 8)
 

@@ -5,6 +5,7 @@ Such a sentence is given only if it holds for every element of every case that r
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import product
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from helpers.exercises.framework.trial import Outcome
 
 FEWEST = 3  # elements from which on a factor or a constant is no accident
+MOST_DIGITS = 4  # units in the last place of the largest element: a few roundings leave no more
 # What may stand before the sum, and before the old C, as it is said and as it is computed from alpha and beta.
 OF_SUM = {
     "0": lambda a, b: 0.0, "sum": lambda a, b: 1.0, "alpha * sum": lambda a, b: a, "beta * sum": lambda a, b: b,
@@ -51,6 +53,26 @@ def factor_or_constant(facts: Facts) -> str:
     if len(factors) != 1 or factors[0] == 0 or len(np.unique(due[some])) < FEWEST or left[~some].any():
         return ""
     return f"Every element of {name} is {factors[0]:g} times what it should be."
+
+
+def rounded(facts: Facts) -> str:
+    """'Every element of C is right but for its last digits, …', and which line divides by a float of the head."""
+    outcomes = _ended(facts)
+    if not outcomes or type(facts.problem) is not Gemm:  # whose numbers are chosen so that nothing rounds
+        return ""
+    for outcome in outcomes:
+        last_digit = np.spacing(np.float32(np.abs(outcome.expected).max()))
+        if not (np.abs(outcome.output - outcome.expected) <= MOST_DIGITS * last_digit)[outcome.wrong].all():
+            return ""
+    said = (
+        f"Every element of {facts.problem.output} is right but for its last digits. The numbers of this check are "
+        "chosen so that a float holds each product and each sum exactly: something else is computed, and rounds."
+    )
+    for number, line in enumerate(facts.lines, 1):
+        divides = re.search(r"/ ?(\w+)\b", line)
+        if divides and isinstance(facts.parameters.get(divides[1]), np.floating):
+            return f"{said} Line {number} divides by {divides[1]}; where {divides[1]} is 0, that gives no number."
+    return said
 
 
 def other_formula(facts: Facts) -> str:

@@ -1285,7 +1285,7 @@ BY_TEXT: tuple[Detector, ...] = (
 )  # fmt: skip
 DETECTORS: tuple[Detector, ...] = (
     *BY_TEXT, leaves_the_matrix, not_a_multiple, reads_old, sent_home, wrong_products, overall.other_formula,
-    overall.factor_or_constant, contents.explained, of_another_element, of_another_block,
+    overall.factor_or_constant, overall.rounded, contents.explained, of_another_element, of_another_block,
 )  # fmt: skip
 # What was seen, and not why: only where nothing else explains it.
 LAST: tuple[Detector, ...] = (nothing_stored, stored_twice, added_by_several, never_stored)
