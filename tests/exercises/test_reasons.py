@@ -630,7 +630,7 @@ def test_no_common_difference_is_said_where_some_are_kept():
     assert said(kept, due + 2) == said(kept, np.where(np.isnan(kept), 0.0, due)) == ""
 
 
-def test_results_that_are_rounded_differently_are_told_from_wrong_ones():
+def test_rounded_results_are_told_from_wrong_ones():
     exercise = exercises.get("beta")
     old = "beta != 0.0f ? beta * C[row * N + col] / alpha : 0.0f"
     source = exercise.solved.replace("float sum = 0.0f", f"float sum = {old}").replace(" + beta * old", "")
