@@ -138,3 +138,23 @@ def test_a_function_that_changes_its_argument_leaves_the_cases():
 def test_answers_that_follow_from_the_right_ones_say_how(change, said):
     cases = [functions.Case((n,), n / 3, f"n = {n}", "") for n in range(1, 9)]
     assert said in functions.judged(lambda n: change(n / 3), cases, (), "right").sentence
+
+
+def threads_of_a_share(threads, parts):
+    return threads / parts * 2
+
+
+def whole_threads_of_a_share(threads, parts):
+    return math.ceil(threads / parts) // 2
+
+
+def test_the_other_division_is_named_where_a_function_is_right_with_it():
+    def why(function, expected):
+        calls = [(7, 2), (9, 4), (8, 3)]
+        cases = [functions.Case(call, expected(*call), "a call", "right") for call in calls]
+        return functions.judged(function, cases, (), "Right.").sentence.partition("\n")[2]
+
+    assert why(threads_of_a_share, lambda a, b: a // b * 2).startswith("Why: With // for / your function is right")
+    assert why(whole_threads_of_a_share, lambda a, b: -(-a // b) / 2).startswith("Why: With / for // your function")
+    assert why(threads_of_a_share, lambda a, b: a // b + 100) == ""
+    assert why(lambda a, b: a / b, lambda a, b: a // b) == "Why: Rounded down, all your answers are right."

@@ -45,7 +45,8 @@ def test_element_that_no_index_reaches_is_named_without_a_guess():
     sentence = SCALE.check(index("2 * (blockIdx.x * blockDim.x + threadIdx.x)")).sentence
     assert "B[1] was not written by any thread; expected " in sentence
     assert re.search(
-        r"Clue: No thread's index in line \d+ is that of B\[1\]: `index` is 0, 2, 4, …, 94, and B has 48.elements",
+        r"Clue: No thread's index in line \d+ is that of B\[1\]: over all threads `index` is 0, 2, 4, …, 94, "
+        "and B has 48.elements",
         sentence,
     )
 

@@ -36,6 +36,19 @@ def test_two_wrong_lines_are_changed_together():
     assert "`A[row * K + k0 + x]` for `A[row * K + x]`" in sentence and "in lines 4 and 6" in sentence
 
 
+def test_the_loops_variable_is_scaled_as_in_another_line_before_the_loop_is_changed():
+    tiled = exercises.get("tiled")
+    counted = tiled.solved.replace("(int k0 = 0; k0 < K; k0 += T)", "(int t = 0; t < K / T; ++t)")
+    for scaled in ("t * T", "T * t"):
+        right = counted.replace("K + k0 + x", f"K + {scaled} + x").replace("k0 + y", f"{scaled} + y")
+        for due, wrong in (
+            (f"A[row * K + {scaled} + x]", "A[row * K + t + x]"),
+            (f"B[({scaled} + y) * N + col]", "B[(t + y) * N + col]"),
+        ):
+            sentence = explained(right.replace(due, wrong), tiled.solved, lambda text, right=right: text == right)
+            assert sentence.endswith(f"`{wrong}`: with `{due}` in its place the kernel is right.")
+
+
 def test_of_two_changed_lines_the_wrong_one_is_named():
     wrong = SOLUTION.replace("As[y][k]", "As[k][y]").replace("A[row * K + k0 + x]", "A[row * K + x]")
     passes = lambda text: text == SOLUTION  # noqa: E731

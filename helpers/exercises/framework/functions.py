@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import dis
 import io
 import math
 import numbers
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
-from inspect import signature
+from inspect import getsource, signature
 from itertools import combinations
+from textwrap import dedent
 from typing import Any
 
 from helpers.exercises.framework.answers import Clue, Verdict, as_line
@@ -20,6 +23,7 @@ from helpers.exercises.framework.card import Answer
 from helpers.exercises.framework.values import ValueExercise
 
 NAMES = {"math": math}  # what the notebook has imported for the function
+ROUNDS = r"\b(?:ceil|floor|round|int)$"  # a call that makes a whole number of a quotient
 MOST_MISTAKES = 2  # that are looked for together in one function: three may give its answers by coincidence
 
 
@@ -111,6 +115,7 @@ def judged(
             known = (
                 probed(function)
                 or explained(answers, cases, mistakes, of=case)
+                or _divided(function, cases)
                 or _rounded(answers, cases)
                 or _in_parts(answers, cases)
                 or _times(answers, cases)
@@ -165,6 +170,31 @@ def _of_an_error(function: Callable[..., Any], answer: Raised, case: Case) -> st
     if "'int' and 'str'" in answer.message and _answer(function, replace(case, arguments=tuple(by_values))) != answer:
         return "\nWhy: a loop over a dict, and its sum, take its keys, which are text here: .values() are its numbers."
     return ""
+
+
+def _divided(function: Callable[..., Any], cases: Sequence[Case]) -> tuple[str, ...]:
+    """That a function is right with // for each / whose quotient it does not round, or the other way round; () if it is
+    not, or has no text."""
+    for before, after, signs in ((ast.Div, ast.FloorDiv, "// for /"), (ast.FloorDiv, ast.Div, "/ for //")):
+        with suppress(OSError, TypeError, SyntaxError):  # the text is not to be had, or begins within a statement
+            tree = ast.parse(dedent(getsource(function)))
+            if not isinstance(tree.body[0], ast.FunctionDef):
+                return ()  # a lambda has the text of its whole statement, which must not be executed again
+            calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+            rounding = [call for call in calls if re.search(ROUNDS, ast.unparse(call.func))]
+            rounded = {node for call in rounding for node in ast.walk(call)}
+            for node in {*ast.walk(tree)} - rounded:
+                if isinstance(getattr(node, "op", None), before):
+                    node.op = after()  # type: ignore[attr-defined]
+            names = dict(function.__globals__)
+            exec(compile(tree, "<function>", "exec"), names)
+            if all(map(_is_right, answers_of(names[tree.body[0].name], cases), cases)):
+                return (f"With {signs} your function is right: // leaves out what is behind the point.",)
+    return ()
+
+
+def _is_right(answer: Any, case: Case) -> bool:
+    return _is_number(answer) and _same(answer, case.expected)
 
 
 def _rounded(answers: Sequence[Any], cases: Sequence[Case]) -> tuple[str, ...]:

@@ -794,7 +794,7 @@ def _out_of_reach(facts: Facts, line: int, text: str, element: int, named: str) 
     if None in [reach if reach is None else 0 for reach in reached]:
         values = theme.runs(np.unique(integers.value(text, facts.all_threads)).tolist())
         size = theme.plural(facts.failure.expected.size, "element")
-        return f"{start}: `{text}` is {values}, and {facts.problem.output} has {size}."
+        return f"{start}: over all threads `{text}` is {values}, and {facts.problem.output} has {size}."
     sets = [np.unique(reach).tolist() for reach in reached]
     own = divmod(element, length)
     if all(number in numbers for number, numbers in zip(own, sets, strict=True)):
@@ -803,7 +803,7 @@ def _out_of_reach(facts: Facts, line: int, text: str, element: int, named: str) 
         f"`{part}` is {theme.runs(numbers)}" for part, numbers in zip((split[0], split[2]), sets, strict=True)
     )  # type: ignore[index]
     sizes = map(theme.plural, shape, ("row", "column") if len(shape) == 2 else ("element",))
-    return f"{start}: {ranges}, and {facts.problem.output} has {' and '.join(sizes)}."
+    return f"{start}: over all threads {ranges}, and {facts.problem.output} has {' and '.join(sizes)}."
 
 
 def _of_other_length(facts: Facts, line: int, text: str) -> str:

@@ -31,6 +31,7 @@ _COMPARED = re.compile(r"(?<=[\w)\]] )(<=|>=|<|>)(?= )")
 _OTHER = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
 _ACCESS = re.compile(r"\w+(?:\[(?:[^][]|\[[^][]*\])*\])+")
 _BARRIER = "__syncthreads();"
+_SIZE = r"[A-Z][A-Z\d_]*"
 
 Change = tuple[int, int, str]  # where it begins and ends in the line, and the text in its place
 
@@ -184,6 +185,8 @@ def _candidates(
         yield from _with_barrier(lines, [n for n in places if n >= max(racing) + AFTER])  # behind a body of many lines
     if racing and towards is None:
         yield from _barrier_exchanged(lines)
+    if towards is None:
+        yield from _as_in_another_line(lines)
     yield from _as_in_the_solution(lines, foreign, solution.splitlines() if towards is None else towards)
     if racing and towards is None:
         yield from _with_barriers_too(lines, foreign, solution.splitlines())
@@ -346,6 +349,21 @@ def _one_line_moved(lines: list[str], solution: list[str]) -> Iterator[tuple[str
             f"With line {here[0]}, `{text}`, moved behind line {behind} {PROVEN}",
             [*rest[:behind], lines[here[0] - 1], *rest[behind:]],
         )
+
+
+def _as_in_another_line(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
+    """The variable of a loop times a size, where an index has it alone and one in another line has the product.
+
+    All lines are asked: one of the solution's is wrong in a loop that counts otherwise.
+    """
+    codes = [line.split("//")[0] for line in lines]
+    for name in dict.fromkeys(re.findall(r"\bfor\s*\(\s*int\s+(\w+)", "\n".join(codes))):
+        alone = re.compile(rf"(?<![\w.*])(?<!\* ){name}\b(?! ?[\w.*\[])(?=[^][]*\])")
+        products = dict.fromkeys(re.findall(rf"\[[^][]*\b({name} \* {_SIZE}|{_SIZE} \* {name})\b", "\n".join(codes)))
+        for number, line in enumerate(codes, 1) if len(products) == 1 else ():
+            changed = alone.sub(next(iter(products)), line)
+            if changed != line and name not in re.sub(r"\[[^][]*\]", "", line):
+                yield _sentence(number, line, changed), [*lines[: number - 1], changed, *lines[number:]]
 
 
 def _as_in_the_solution(
