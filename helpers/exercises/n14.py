@@ -325,8 +325,12 @@ class Shares:
     tile: tuple[int, int] = field(default=(1, 3), init=False)
     cases: tuple[Case, ...] = tuple(
         Case({"tiles": tiles, "steps": steps, "blocks": blocks})
-        for tiles, steps, blocks in ((5, 8, 4), (3, 10, 4), (2, 7, 5), (9, 4, 4), (1, 3, 5), (2, 31, 7))
-    )
+        for tiles, steps, blocks in (
+            (5, 8, 4), (3, 10, 4), (2, 7, 5), (9, 4, 4), (1, 3, 5), (2, 31, 7),
+            # In these a share begins beyond 255, and elsewhere by each of the usual ways to divide floats.
+            (26, 18, 14), (20, 17, 20), (20, 23, 14),
+        )
+    )  # fmt: skip
 
     def prepare(self, case: Case) -> Setup:
         tiles, steps, blocks = (case.sizes[name] for name in ("tiles", "steps", "blocks"))
