@@ -159,3 +159,18 @@ def test_value_that_misses_its_goal_is_told_from_the_limit():
 )
 def test_one_of_what_a_goal_counts_is_no_plural(goal, said):
     assert goal.stated(1).startswith(said)
+
+
+def test_what_blocks_store_is_not_loaded_as_constant():
+    last_block = exercises.get("last_block")
+    verdict = last_block.check(last_block.solved.replace("v += parts[b]", "v += __ldg(&parts[b])"))
+    assert verdict.passed is False
+    assert "1 access by which a block may miss" in verdict.sentence and "parts is loaded as what" in verdict.sentence
+
+
+def test_lanes_that_happen_to_be_active_get_a_remark():
+    kept = exercises.get("keep_positive")
+    line = next(n for n, text in enumerate(kept.solved.split("\n"), 1) if "= __ballot_sync(FULL" in text)
+    verdict = kept.check(kept.solved.replace("__ballot_sync(FULL", "__ballot_sync(__activemask()"))
+    assert verdict.passed and f"__activemask() in line {line} names the lanes" in verdict.sentence
+    assert "__activemask" not in kept.check(kept.solved).sentence

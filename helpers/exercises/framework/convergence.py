@@ -52,12 +52,15 @@ def explained(facts: Facts) -> str:
                 some = "" if holds is None else _some(holds, facts, pattern == BARRIER)
                 if some:
                     of_block = f"{some} of block {_index(block)}"
+                    have_left = f"{'has' if re.match('(?:thread|lane) ', some) else 'have'} left"
                     if _reads_unwritten(facts) and not leaves:
                         continue  # a barrier for all fills no tile
                     if _reads_unwritten(facts):
-                        return f"By `if ({condition}) {leaves}` in line {line}, {of_block} have left before a barrier."
+                        return (
+                            f"By `if ({condition}) {leaves}` in line {line}, {of_block} {have_left} before a barrier."
+                        )
                     if leaves == "return":
-                        left = f"By `if ({condition}) return` in line {line}, {of_block} have left before a barrier"
+                        left = f"By `if ({condition}) return` in line {line}, {of_block} {have_left} before a barrier"
                         if stored := _stored_since_a_barrier(facts.text, at):
                             return (
                                 f"{left}. It waits only for threads that have not ended, so it does not order what the "
@@ -68,7 +71,7 @@ def explained(facts: Facts) -> str:
                         return f"{left}."
                     does = (
                         f"{what[0].upper()}{what[1:]} comes behind `if ({condition}) {leaves}` in line {line}, by "
-                        f"which {of_block} have left the round of the loop"
+                        f"which {of_block} {have_left} the round of the loop"
                         if leaves
                         else f"{what[0].upper()}{what[1:]} stands under `{condition}` in line {line}, which holds for "
                         f"{of_block} and not for the others"

@@ -655,6 +655,17 @@ def _far_more_work(own: Judged, course: Judged) -> str:
     )
 
 
+def _by_active_lanes(own: Judged, course: Judged) -> str:
+    """Which line of a right kernel takes the lanes that are active for those that belong together; "" if none does."""
+    for number, line in enumerate(text_slips.without_comments(own.kernel.compiled.source).split("\n"), 1):
+        if "__activemask" in line and "__activemask" not in course.kernel.compiled.source:
+            return (
+                f"Right here, but __activemask() in line {number} names the lanes that happen to be active there, and "
+                "CUDA does not promise that lanes meet again behind a branch. Name those that take part."
+            )
+    return ""
+
+
 def _renamed(own: Judged, course: Judged) -> str:
     """That a right kernel lacks the `extern "C"` of the course's solution; "" if it does not."""
     mine, due = (
@@ -678,6 +689,7 @@ REMARKS = (
     _more_barriers,
     _more_shared,
     _far_more_work,
+    _by_active_lanes,
     _renamed,
 )
 

@@ -391,11 +391,19 @@ def ordered_by_count(shared: int, counted: int, name: str) -> Goal:
         nexts = {at: min((count for count in counts if count > at), default=at) for at in stores if code[at].strong}
         early = {at for at, count in nexts.items() if at < count and not any(at < fence < count for fence in fences)}
         late = {at for at in loads if not code[at].strong and first < at and not any(first < e < at for e in emptied)}
-        return early, late
+        return early, late | constant(j) & loads
+
+    def constant(j: Judged) -> set[int]:
+        """The loads for which memory is constant as long as the kernel runs (PTX ISA, 'ld.global.nc')."""
+        code = j.all_blocks().launches[-1].program.instructions
+        return {i.index for i in code if {"CONSTANT", "nc"} & {*i.opcode.split(".")}}
 
     def explain(j: Judged) -> str:
-        early, _ = unordered(j)
-        if early:
+        early, late = unordered(j)
+        if late & constant(j):
+            why = f"{name} is loaded as what nobody stores to while the kernel runs (by __ldg(), or for a pointer to "
+            why += "const with __restrict__), and blocks of this kernel do store to it"
+        elif early:
             why = f"no __threadfence() lies between the store to {name} and the count, and volatile is none: the count "
             why += "may be seen before what was stored"
         else:
@@ -418,7 +426,15 @@ def reads_before_store(at_least: int, tile_bytes: int) -> Goal:
         counts = reads_before_stores(events_of(j.recording, tile_bytes))
         return sum(counts) / max(1, len(counts))
 
-    return Goal("reads between a load and its store, on average", measure, at_least, at_least=True)
+    def explain(j: Judged) -> str:
+        reads = theme.number(measure(j)) if measure(j) else "no"
+        return (
+            f"Right, but in the machine code {reads} reads from shared memory lie between a load and the store of its "
+            "value. A thread waits for the value where it is stored: if that is behind the products, they are done "
+            "meanwhile."
+        )
+
+    return Goal("reads between a load and its store, on average", measure, at_least, at_least=True, explain=explain)
 
 
 def rows_and_columns_of_tiles(blocks: int, tile: tuple[int, int], at_most: int) -> Goal:
