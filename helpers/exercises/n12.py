@@ -190,8 +190,8 @@ MISTAKES: tuple[tuple[Version, str], ...] = tuple(
     (SOLVED.replace(name, *changes), because)
     for name, changes, because in (
         ("turns_on_the_right", [_TURN],
-         "The turns are where the next a lies in the bank of the next sum, behind an FMA that asked that bank twice. "
-         "Turn at the other end of the rows."),
+         "The others are lost at the turns: there the next a lies in the bank of the next sum, behind an FMA that "
+         "asked that bank twice. Turn at the other end of the rows."),
         ("all_backwards", [(" if y % 2 else range(3, -1, -1)", "[::-1]")],
          "All rows run in one direction: at the start of each, a and b are both new, and three operands are read."),
         ("by_columns", [(_COLUMNS, "for x in range(4):\n"), ("(y, x) for x in columns", "(y, x) for y in range(8)")],
