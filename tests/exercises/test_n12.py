@@ -7,6 +7,7 @@ import re
 import pytest
 
 from helpers import exercises
+from helpers.exercises import n12
 from helpers.exercises.framework import exercise, judge
 from helpers.run import simulated
 
@@ -78,3 +79,9 @@ def test_what_is_no_list_of_pairs_is_no_error_of_the_function():
     for answer in (5, list(range(32)), [(number / 4, number % 4) for number in range(32)], [([0], 0)]):
         sentence = exercises.get("fma_order").check(lambda answer=answer: answer).sentence
         assert sentence.endswith("no list of pairs (y, x) of whole numbers.")
+
+
+def test_rows_turned_on_the_right_lose_cycles_at_their_turns():
+    order = next(wrong for wrong, _ in n12.MISTAKES if wrong.name == "turns_on_the_right")()
+    lost = [number for number, step in enumerate(n12.steps_of(n12.fmas_of(order))) if step.lost]
+    assert lost[0] == 0 and {number % 4 for number in lost[1:]} == {0} and len(lost) == 8
