@@ -148,7 +148,7 @@ def whole_threads_of_a_share(threads, parts):
     return math.ceil(threads / parts) // 2
 
 
-def test_the_other_division_is_named_where_a_function_is_right_with_it():
+def test_the_division_with_which_a_function_is_right_is_named():
     def why(function, expected):
         calls = [(7, 2), (9, 4), (8, 3)]
         cases = [functions.Case(call, expected(*call), "a call", "right") for call in calls]

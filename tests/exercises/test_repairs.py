@@ -36,7 +36,7 @@ def test_two_wrong_lines_are_changed_together():
     assert "`A[row * K + k0 + x]` for `A[row * K + x]`" in sentence and "in lines 4 and 6" in sentence
 
 
-def test_the_loops_variable_is_scaled_as_in_another_line_before_the_loop_is_changed():
+def test_a_loops_variable_is_scaled_as_in_another_line():
     tiled = exercises.get("tiled")
     counted = tiled.solved.replace("(int k0 = 0; k0 < K; k0 += T)", "(int t = 0; t < K / T; ++t)")
     for scaled in ("t * T", "T * t"):

@@ -283,7 +283,7 @@ def test_a_layout_gives_the_offset_that_numpy_uses():
     assert all(offset((row, k), stride) == tile[row, k] for row in range(32) for k in range(8))
 
 
-def test_the_last_kernel_of_the_steps_is_faster_than_stream_k_at_each_size():
+def test_the_last_step_is_faster_than_stream_k_at_each_size():
     rows = {row[0]: list(map(float, row[2:-1])) for row in pictures.ladder.steps.table().rows if row[0] != "cuBLAS"}
     last = [*rows][-1]
     assert f"*{last}*, the last one, is faster than *stream_k* at each of these sizes" in prose("14")
