@@ -76,8 +76,8 @@ def hides_nothing(j: Judged) -> str:
     if not between or any(between):  # none: asynchronous copies
         return ""
     return (
-        "Right, and it saves a barrier. But in the machine code no read of shared memory lies between a load and its "
-        "store yet. The kernel next_tile mends that."
+        "Right, with one barrier for each tile. But in the machine code no read of shared memory lies between a load "
+        "and its store yet. The kernel next_tile mends that."
     )
 
 

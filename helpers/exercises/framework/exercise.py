@@ -490,8 +490,9 @@ def _narrower(own: Judged, course: Judged) -> str:
             )
             if 0 < widest < due:
                 return (
-                    f"A thread of block (0, 0, 0) {verb}s at most {theme.plural(widest, 'byte')} of {mine.name} by one "
-                    f"instruction, and one of the course's solution {due}."
+                    f"In the launch that is counted a thread of block (0, 0, 0) {verb}s at most "
+                    f"{theme.plural(widest, 'byte')} of {mine.name} by one instruction, and one of the course's "
+                    f"solution {due}."
                 )
     return ""
 
