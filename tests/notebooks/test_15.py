@@ -267,4 +267,4 @@ def test_bf16s_in_turns_and_alone_are_as_the_prose_has_them():
     assert rival > 1.1 * alone["cuBLAS"] and abs(ours / alone["last kernel"] - 1) < 0.01
     tables = [source for source in sources("15", "code") if "tables.Table(" in source]
     (at,) = (number for number, source in enumerate(tables) if "speeds.alone()" in source)
-    assert "beside_triton" in tables[at + 1] and "(the table with Triton, below)" in prose("15")
+    assert "beside_triton" in tables[at + 1] and "In the table with Triton, below," in prose("15")

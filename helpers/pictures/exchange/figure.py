@@ -56,12 +56,16 @@ def exchange_figure(exchange: Exchange, title: str, *, chosen: int | None = None
 
 
 def caption(exchange: Exchange, chosen: int | None = None) -> str:
-    """'5 steps: 16, 8, 4, 2, 1 values lead to the result.'"""
+    """'5 steps: 16, 8, 4, 2, 1 values lead to what is stored.'; of a step who takes how many values for that."""
     if chosen is not None:
         step = exchange.steps[chosen]
-        given = theme.plural(len(exchange.needed()[chosen]), "value")
-        cost = f", and a load of it takes {theme.plural(step.wavefronts, 'wavefront')}" if step.wavefronts else ""
-        return f"Step {chosen + 1} of {len(exchange.steps)}: {given} that lead to the result{cost}."
+        pairs, kind = exchange.needed()[chosen], "thread" if exchange.threads > WARP else "lane"
+        takers = len({taker for _, taker in pairs})
+        given = f"{theme.plural(len(pairs), 'value')} of {'another' if len(pairs) == 1 else 'others'}"
+        cost = f" A load of it takes {theme.plural(step.wavefronts, 'wavefront')}." if step.wavefronts else ""
+        said = f"Step {chosen + 1} of {len(exchange.steps)}: for the result "
+        said += f"{theme.plural(takers, kind)} {'takes' if takers == 1 else 'take'} {given}.{cost}"
+        return said
     counts = ", ".join(str(len(pairs)) for pairs in exchange.needed())
     worst = max(step.wavefronts for step in exchange.steps)
     cost = f" The most expensive load takes {theme.plural(worst, 'wavefront')}." if worst else ""
