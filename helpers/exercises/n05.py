@@ -269,8 +269,8 @@ TRADE_EMPTY = Version(
     f"""{_TRADE_SIGNATURE}
     # 1. Warps of all these blocks together. Is there no room for them, or are there too few
     #    block slots (gpu.warps_per_sm, gpu.blocks_per_sm)? Then the answer is 0.
-    # 2. Registers of a warp: count the warps as a multiple of 4, rounded up, and share out
-    #    gpu.registers_per_sm among them. Round down to a multiple of 256.
+    # 2. Registers of a warp: round the number of warps up to a multiple of 4, and divide
+    #    gpu.registers_per_sm by it. Round down to a multiple of 256.
     # 3. Registers of a thread: a warp has 32 threads, and no thread has more than 255.
     return None""",
 )

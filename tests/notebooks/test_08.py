@@ -99,7 +99,7 @@ def test_tile_of_notebook_04_costs_1_5_wavefronts_no_conflict():
     by_place = places(bank_board.shown(get("shared_memory")))
     loads = {spot.name[-2:]: accesses for spot, accesses in by_place.items() if spot.op == "ld"}
     assert all(access.wavefronts == access.needed for accesses in loads.values() for access in accesses)
-    (each,) = re.findall(r"two for A at four successive k: ([\d.]+) for each", prose("08"))
+    (each,) = re.findall(r"four wavefronts for B and two for A: 6 / 4 = ([\d.]+) for each k", prose("08"))
     assert float(each) == loads["Bs"][0].wavefronts + loads["As"][0].wavefronts / 4
     assert len(loads["Bs"]) == 4 * len(loads["As"])
 
