@@ -205,6 +205,12 @@ WIDE = Blank(
         Wrong("stored_twice", "Right, but the four sums that one instruction has stored are stored once more, one by "
               "one: an else is missing.", (("        } else {\n            for", "        } {\n            for"),)),
         Wrong("tail_dropped", "A group of four that is not whole is not stored at all: store those that are inside C."),
+        Wrong("loaded_beyond_the_row", "All rows begin at multiples of 16 bytes, and in the last tile a group may lie "
+              "behind the end of its row, as a whole: ask for tile_col + c < N, too.",
+              (("N % 4 == 0 && tile_col + c < N", "N % 4 == 0"),)),
+        Wrong("stored_beyond_the_row", "All rows begin at multiples of 16 bytes, and in the last tile a group may lie "
+              "behind the end of its row, as a whole: ask for tile_col + col < N, too.",
+              (("            if (tile_col + col < N)\n    ", ""),)),
     ),
 )  # fmt: skip
 

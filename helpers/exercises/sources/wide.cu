@@ -18,7 +18,8 @@ extern "C" __global__ void sgemm(int M, int N, int K, const float *A, const floa
         for (int i = thread; i < BM * BK; i += 256) As[i / BK][i % BK] = A[(tile_row + i / BK) * K + k0 + i % BK];
         if (thread < BK * BN / 4) {   // the first 128 threads load four neighbours of B each
             const int k = thread * 4 / BN, c = thread * 4 % BN;
-            // 1. Into Bs[k][c ... c + 3]: one float4 if every row of B begins at a multiple of 16 bytes, else four floats.
+            // 1. Into Bs[k][c ... c + 3]: one float4 if every row of B begins at a multiple of 16 bytes, and the four lie
+            //    in theirs; else four floats.
             // <solution>
             if (N % 4 == 0 && tile_col + c < N)
                 *reinterpret_cast<float4 *>(&Bs[k][c]) =
@@ -67,7 +68,7 @@ extern "C" __global__ void sgemm(int M, int N, int K, const float *A, const floa
 
     for (int i = 0; i < TM; ++i) {
         float *to = &C[(tile_row + row + i) * N + tile_col + col];   // where the four sums of row i belong
-        // 2. Store sums[i][0 ... 3]: one float4 under the same condition, else those of the four that lie inside C.
+        // 2. Store sums[i][0 ... 3]: one float4 under the same conditions, else those of the four that lie inside C.
         // <solution>
         if (N % 4 == 0) {
             if (tile_col + col < N)
