@@ -26,7 +26,7 @@ NAMES = {
 OWNERS = {
     "hbm": "of the whole GPU: all matrices lie here",
     "l2": "a cache: the hardware keeps here what was used lately",
-    "shared": "at most, for the threads of blocks to share; the L1 cache lies beside it",
+    "shared": "at most, for the threads of blocks to share; the rest of it is the L1 cache",
     "registers": "each belongs to one thread; no other thread can read it",
 }
 SM_TINT, BOX_TINT, WAY = "#F3EEF6", "#FFFFFF", theme.REFERENCE
