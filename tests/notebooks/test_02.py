@@ -38,7 +38,7 @@ def test_the_launch_in_two_dimensions_is_counted_as_printed():
     sms = blocks * launch.threads // h200.threads_per_sm
     (cell,) = (cell for cell in cells("02") if "h200.threads_per_sm" in cell.source)
     printed = f"grid (16, 16): {blocks} blocks of {warps} warps, {blocks * warps} warps, {blocks * 256} threads\n"
-    assert cell.outputs[0].text == printed + f"They fill {sms} of the {h200.sms} SMs of an H200.\n"
+    assert cell.outputs[0].text == printed + f"They would fit on {sms} of the {h200.sms} SMs of an H200.\n"
     assert (blocks, warps, blocks * warps, blocks * 256, sms) == (256, 8, 2048, 65536, 32)
 
 

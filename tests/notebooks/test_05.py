@@ -54,7 +54,9 @@ def test_launch_bounds_trade_registers_for_blocks_as_noted():
     for bound in (8, 4, 1):
         text = mine.source.replace("__global__ void", f"__global__ void __launch_bounds__(256, {bound})")
         blocks.append(resources_of(dataclasses.replace(mine, source=text), H200.arch).occupancy(H200).blocks)
-    assert blocks == [8, 4, 2] and "With bounds for one block it takes far fewer than it may, so that two fit" in prose("05")
+    assert blocks == [8, 4, 2] and "With bounds for one block it takes far fewer than it may, so that two fit" in prose(
+        "05"
+    )
 
 
 def test_the_answers_to_the_explorers_questions():

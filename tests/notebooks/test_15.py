@@ -81,7 +81,8 @@ def test_last_kernels_reach_half_to_two_thirds_of_cublas():
 
 def test_without_the_old_c_the_share_of_bf16_is_smaller():
     (_, *_, share), _ = precisions.beside_triton(H200.name)
-    assert f"our BF16 is at {share.replace('%', ' %')} of it at 4096" in prose("15")
+    said = "At 4096 and with `beta` = 0 cuBLAS gains more than ours, and our BF16 is at {} of it."
+    assert said.format(share.replace("%", " %")) in prose("15")
     with_old_c = precisions.recorded().duels((4096,))[0]
     assert with_old_c[0] == "BF16" and int(share.rstrip("%")) < int(with_old_c[-1].rstrip("%"))
 

@@ -193,7 +193,7 @@ def ladder_columns_figure(data: Ladder, shapes: Sequence[Shape], title: str) -> 
         best = max(here, key=lambda name: here[name].gflops)
         parts.append(f"{shape_label(shape)}: {best}, {_percent(here[best].of_cublas)} of cuBLAS")
     height = COLUMNS_Y + COLUMNS_ROW * len(kernels) + 6
-    drawn, axes = page.page(height, title, f"Fastest kernel – {'; '.join(parts)} ({data.source}).", 2)
+    drawn, axes = page.page(height, title, f"Fastest of these – {'; '.join(parts)} ({data.source}).", 2)
     step = (page.WIDTH - page.MARGIN - COLUMNS_NAME) / len(shapes)
     with theme.style():
         page.legend(

@@ -51,7 +51,7 @@ def patches_figure(patches: Sequence[Patch], device: str, side: int = 0) -> them
     last = patches[-1]
     each = theme.number(last.floats / last.fmas, 4)
     caption = (
-        f"A patch of {last.rows} × {last.columns}: {theme.plural(last.floats, 'float')} feed "
+        f"A rectangle of {last.rows} × {last.columns}: {theme.plural(last.floats, 'float')} feed "
         f"{theme.plural(last.fmas, 'multiply-add')}, {each} for each."
     )
     if not side:
