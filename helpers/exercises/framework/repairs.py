@@ -310,12 +310,12 @@ def _barriers_as_in_the_solution(
     more, fewer = [at for at in places if at not in behind], [behind[at] for at in behind if at not in places]
     if not more or len(more) + len(fewer) < few:
         return
-    without = f", and without line{'s' if len(fewer) > 1 else ''} {theme.runs(fewer)}," if fewer else ""
+    without = f", and without {_lines(fewer)}," if fewer else ""
     changed = [
         "\n".join([*([] if at in fewer else [line]), *([_BARRIER] if at in more else [])])
         for at, line in enumerate(lines, 1)
     ]
-    said = f"line{'s' if len(more) > 1 else ''} {theme.runs(more)}"
+    said = _lines(more)
     yield f"With {_BARRIER} behind {said}{without} {PROVEN}", changed
 
 
@@ -386,7 +386,7 @@ def _as_in_the_solution(
             if names:
                 said = f"{names} {TRADED}: with {' and '.join(['the one for the other', *with_these])}"
             yield (
-                f"{said} in lines {theme.runs(list(changed))} {PROVEN}",
+                f"{said} in {_lines(list(changed))} {PROVEN}",
                 [changed.get(number, line) for number, line in enumerate(lines, 1)],
             )
 
@@ -478,7 +478,7 @@ def _in_place_of_all(
         yield _sentence(numbers[0], lines[numbers[0] - 1], line), [*lines[: numbers[0] - 1], line, *lines[numbers[0] :]]
     elif numbers:
         kept = [line if at == numbers[0] else "" if at in numbers else text for at, text in enumerate(lines, 1)]
-        yield f"With `{line.split('//')[0].strip()}` in place of lines {theme.runs(numbers)} {PROVEN}", kept
+        yield f"With `{line.split('//')[0].strip()}` in place of {_lines(numbers)} {PROVEN}", kept
 
 
 def _above(codes: list[str], at: int) -> str:
@@ -498,6 +498,11 @@ def _one_line_less(lines: list[str], foreign: list[int]) -> Iterator[tuple[str, 
         text = lines[number - 1].split("//")[0].strip()
         if text.endswith(";") and not _is_head(_above(list(map(code, lines)), number - 1)):
             yield f"Without line {number}, `{text}`, {PROVEN}", [*lines[: number - 1], "", *lines[number:]]
+
+
+def _lines(numbers: list[int]) -> str:
+    """'line 3', 'lines 3 to 5'."""
+    return f"line{'s' if len(numbers) > 1 else ''} {theme.runs(numbers)}"
 
 
 def _sentence(number: int, line: str, other: str) -> str:
