@@ -465,7 +465,10 @@ MANY_SECTORS = 1.5  # times as many as the course's solution needs for a request
 
 def _scattered(own: Judged, course: Judged) -> str:
     """Which array a right kernel loads in many more sectors per request than the course's solution does, and in more of
-    them in all; "" if none."""
+    them in all; "" if none, or if it fetches no more sectors of all arrays together."""
+    fetched, due_in_sum = (judged.recording.total("sectors", "global", "ld") for judged in (own, course))
+    if fetched <= due_in_sum:
+        return ""
     for mine, theirs in zip(own.kernel.compiled.parameters, course.kernel.compiled.parameters, strict=False):
         both = [_sectors(judged.recording, parameter.name) for judged, parameter in ((own, mine), (course, theirs))]
         (in_all, sectors), (due_in_all, due) = both
