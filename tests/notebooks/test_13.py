@@ -208,6 +208,12 @@ def test_pruning_rule_with_one_answer_gets_no_reason(change, every):
     assert every in sentence and "Why" not in sentence
 
 
+def test_turns_to_the_nearest_number_are_not_turns_rounded_down():
+    nearest = n13.KEEP.replace("nearest", ("-(-tiles // sms)", "round(tiles / sms)"))
+    sentence = n13.check_keep(nearest).sentence
+    assert "your function keeps it, but it should be dropped" in sentence and "known mistake" not in sentence
+
+
 def test_two_mistakes_in_the_pruning_rule_are_both_named():
     both = n13.KEEP.replace("both", ("<= 16", "< 16"), ("sums <= 128 and ", ""))
     assert n13.check_keep(both).sentence.count("\nClue: ") == 2
