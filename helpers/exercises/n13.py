@@ -420,7 +420,7 @@ IMPOSSIBLE: dict[Setting, str] = {
     # The elements of these tiles are a multiple of a patch's, so that a rule about areas alone lets them pass.
     (36, 64, 8, 8, 4): "36 is no multiple of 8",
     (32, 60, 8, 8, 8): "60 is no multiple of 8",
-    (256, 256, 8, 4, 4): "tiles of 256 × 256 have 4096 patches of 4 × 4, and a block has at most 1024 threads",
+    (128, 256, 8, 4, 4): "tiles of 128 × 256 have 2048 patches of 4 × 4, and a block has at most 1024 threads",
 }
 
 TUNABLE = Blank(
@@ -436,7 +436,7 @@ TUNABLE = Blank(
     wrong=(
         Wrong("no_rules", "Right where the sizes fit, but no rule refuses those that do not: patches must fill the "
               "tile, BM % TM == 0 and BN % TN == 0, and a block has at most 1024 threads."),
-        Wrong("no_limit", "No rule refuses 4096 threads, which a tile of 256 × 256 in patches of 4 × 4 has: a block "
+        Wrong("no_limit", "No rule refuses 2048 threads, which a tile of 128 × 256 in patches of 4 × 4 has: a block "
               "has at most 1024."),
         Wrong("sixty_four", "The number of threads is still that of one setting: it follows from the parameters, "
               "(BM / TM) * (BN / TN).", text=r"\b64\b"),

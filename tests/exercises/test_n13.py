@@ -96,3 +96,25 @@ def test_keep_counts_turns_of_the_gpu_that_it_is_given():
 def test_search_in_an_order_of_its_own_is_refused():
     verdict = n13.check_search(lambda candidates, measure, budget: n13.search(sorted(candidates), measure, budget))
     assert "measure in the order of the candidates" in verdict.sentence
+
+
+@pytest.mark.parametrize(
+    ("rule", "named"),
+    [
+        (
+            'static_assert(BM % TM == 0, "BM must be a multiple of TM");',
+            "sgemm<36, 64, 8, 8, 4>: 36 is no multiple of 8",
+        ),
+        (
+            'static_assert(BN % TN == 0, "BN must be a multiple of TN");',
+            "sgemm<32, 60, 8, 8, 8>: 60 is no multiple of 8",
+        ),
+    ],
+)
+def test_a_missing_rule_is_told_from_another_one(rule, named):
+    sentence = n13.TUNABLE.check(n13.TUNABLE.solved.replace(rule, "")).sentence
+    assert "2 of 3 impossible settings" in sentence and sentence.endswith(f"Clue: No rule refuses {named}.")
+
+
+def test_twice_the_threads_of_a_block_are_refused():
+    assert not n13.TUNABLE.check(n13.TUNABLE.solved.replace("THREADS <= 1024", "THREADS <= 2048")).passed

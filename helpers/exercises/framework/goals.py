@@ -167,7 +167,10 @@ def waiting_blocks(problem: Problem, case: Case) -> Goal:
             "one block after the other. The block that arrives last does the rest, and no block waits."
         )
 
-    return Goal("blocks that wait for others", lambda j: len(waiting(j.kernel)), 0, explain=explain)
+    return Goal(
+        "blocks that wait for others", lambda j: len(waiting(j.kernel)), 0, explain=explain,
+        detail=lambda j: tuple(waiting(j.kernel)),
+    )  # fmt: skip
 
 
 def in_any_order(problem: Problem, case: Case, summed: int) -> Goal:
@@ -412,7 +415,8 @@ def ordered_by_count(shared: int, counted: int, name: str) -> Goal:
         return f"Right here, but a GPU does not promise it: {why}."
 
     label = f"accesses by which a block may miss what others stored to {name} before they counted"
-    return Goal(label, lambda j: sum(map(len, unordered(j))), 0, explain=explain)
+    counts = lambda j: tuple(map(len, unordered(j)))  # noqa: E731
+    return Goal(label, lambda j: sum(counts(j)), 0, explain=explain, detail=counts)
 
 
 FENCES = ("membar", "fence")
@@ -550,15 +554,21 @@ def right_with(problem: Problem) -> Goal:
         len(problem.cases),
         at_least=True,
         explain=explain,
+        detail=lambda j: tuple(outcome.signature for outcome in _outcomes(j.kernel.compiled.source, problem)),
     )
 
 
 def _right(source: str, problem: Problem) -> int:
+    return sum(outcome.passed for outcome in _outcomes(source, problem))
+
+
+def _outcomes(source: str, problem: Problem) -> list[trial.Outcome]:
+    """What the shapes come to; none of an instantiation that does not compile."""
     try:
         kernel = simulated(source, problem.entry)
-        return sum(trial.run(kernel, problem, case).passed for case in problem.cases)
+        return [trial.run(kernel, problem, case) for case in problem.cases]
     except (CompileError, SimulatorError):
-        return 0
+        return []
 
 
 def refused(impossible: Mapping[str, str]) -> Goal:
@@ -576,7 +586,7 @@ def refused(impossible: Mapping[str, str]) -> Goal:
     count = len(impossible)
     return Goal(
         f"of {count} impossible settings are refused by the compiler", lambda j: count - len(accepted(j)), count,
-        at_least=True, explain=explain,
+        at_least=True, explain=explain, detail=lambda j: tuple(accepted(j)),
     )  # fmt: skip
 
 
