@@ -286,6 +286,6 @@ def test_a_layout_gives_the_offset_that_numpy_uses():
 def test_the_last_step_is_faster_than_stream_k_at_each_size():
     rows = {row[0]: list(map(float, row[2:-1])) for row in pictures.ladder.steps.table().rows if row[0] != "cuBLAS"}
     last = [*rows][-1]
-    assert f"*{last}*, the last one, is faster than *stream_k* at each of these sizes" in prose("14")
+    assert f"*{last}*, the last one, joins several; it is faster than *stream_k* at each of these sizes" in prose("14")
     assert all(own > other for own, other in zip(rows[last], rows["stream_k"], strict=True))
     assert not all(own > other for own, other in zip(rows["tall_patches"], rows["stream_k"], strict=True))
