@@ -198,7 +198,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log):
 
 
 BROWSER = "tests/browser/"
-MOST_CASES = 6  # of a test, but where its mark `table(keep=60)` says another number
+MOST_CASES = 3  # of a test, but where its mark `table(keep=60)` says another number
 
 
 def _left_out(items: list[pytest.Item], seed: int) -> list[pytest.Item]:
