@@ -158,3 +158,16 @@ def test_the_division_with_which_a_function_is_right_is_named():
     assert why(whole_threads_of_a_share, lambda a, b: -(-a // b) / 2).startswith("Why: With / for // your function")
     assert why(threads_of_a_share, lambda a, b: a // b + 100) == ""
     assert why(lambda a, b: a / b, lambda a, b: a // b) == "Why: Rounded down, all your answers are right."
+
+
+def test_trying_another_division_prints_nothing_and_never_fails(capsys):
+    def with_a_name_of_its_own(name):
+        def half(n, of=name):
+            print("half of", n)
+            return n / of
+
+        return half
+
+    cases = [functions.Case((n,), n + 1, f"n = {n}", "n + 1") for n in (3, 4, 8)]
+    assert functions.judged(with_a_name_of_its_own(2), cases, (), "Right.").passed is False
+    assert capsys.readouterr().out.splitlines() == ["half of 3", "half of 4", "half of 8"]

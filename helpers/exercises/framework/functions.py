@@ -174,9 +174,10 @@ def _of_an_error(function: Callable[..., Any], answer: Raised, case: Case) -> st
 
 def _divided(function: Callable[..., Any], cases: Sequence[Case]) -> tuple[str, ...]:
     """That a function is right with // for each / whose quotient it does not round, or the other way round; () if it is
-    not, or has no text."""
+    not, or has no text that can be executed again. What it prints meanwhile has been shown already."""
     for before, after, signs in ((ast.Div, ast.FloorDiv, "// for /"), (ast.FloorDiv, ast.Div, "/ for //")):
-        with suppress(OSError, TypeError, SyntaxError):  # the text is not to be had, or begins within a statement
+        # Exception: the text is not to be had, begins within a statement, or asks at its head for what is not there
+        with suppress(Exception), redirect_stdout(io.StringIO()):
             tree = ast.parse(dedent(getsource(function)))
             if not isinstance(tree.body[0], ast.FunctionDef):
                 return ()  # a lambda has the text of its whole statement, which must not be executed again
