@@ -61,9 +61,9 @@ def caption(exchange: Exchange, chosen: int | None = None) -> str:
         step = exchange.steps[chosen]
         pairs, kind = exchange.needed()[chosen], "thread" if exchange.threads > WARP else "lane"
         takers = len({taker for _, taker in pairs})
-        given = f"{theme.plural(len(pairs), 'value')} of {'another' if len(pairs) == 1 else 'others'}"
-        cost = f" A load of it takes {theme.plural(step.wavefronts, 'wavefront')}." if step.wavefronts else ""
-        said = f"Step {chosen + 1} of {len(exchange.steps)}: for the result "
+        given = f"{theme.plural(len(pairs), 'value')} from {'another' if len(pairs) == 1 else 'others'}"
+        cost = f" A load takes {theme.plural(step.wavefronts, 'wavefront')}." if step.wavefronts else ""
+        said = f"Step {chosen + 1} of {len(exchange.steps)}: on the way to the result "
         said += f"{theme.plural(takers, kind)} {'takes' if takers == 1 else 'take'} {given}.{cost}"
         return said
     counts = ", ".join(str(len(pairs)) for pairs in exchange.needed())

@@ -59,7 +59,7 @@ def patches_figure(patches: Sequence[Patch], device: str, side: int = 0) -> them
     drawn, axes = page.page(TOP + EDGE + GAP + SIDE + 74, "At one k: a column of A times a row of B", caption, 2)
     scale = SIDE / (side or max(max(patch.rows, patch.columns) for patch in patches))
     with theme.style():
-        keys = [page.Key(theme.A, "A"), page.Key(theme.B, "B"), page.Key(theme.C, "the patch of C")]
+        keys = [page.Key(theme.A, "A"), page.Key(theme.B, "B"), page.Key(theme.C, "the rectangle of C")]
         page.legend(axes, 48, keys)
         for number, patch in enumerate(patches):
             _patch(axes, patch, LEFT + number * STEP, scale)
