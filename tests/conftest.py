@@ -47,8 +47,8 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
     A kernel that a test had accepted is the learner's to all that is asked next, so it goes after each test.
     """
-    if kept := sys.modules.get("helpers.exercises.framework.kept"):
-        kept._memory.clear()
+    if kernels := sys.modules.get("helpers.exercises.framework.kept"):
+        kernels._memory.clear()
     global _kept
     if _resident() > _kept + MOST_GROWTH:
         _clear_caches()

@@ -404,7 +404,9 @@ def ordered_by_count(shared: int, counted: int, name: str) -> Goal:
     def explain(j: Judged) -> str:
         early, late = unordered(j)
         if late & constant(j):
-            why = f"{name} is loaded as what nobody stores to while the kernel runs (by __ldg(), or for a pointer to "
+            why = (
+                f"{name} is loaded as what no thread stores to while the kernel runs (by __ldg(), or for a pointer to "
+            )
             why += "const with __restrict__), and blocks of this kernel do store to it"
         elif early:
             why = f"no __threadfence() lies between the store to {name} and the count, and volatile is none: the count "

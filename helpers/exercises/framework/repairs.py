@@ -315,8 +315,7 @@ def _barriers_as_in_the_solution(
         "\n".join([*([] if at in fewer else [line]), *([_BARRIER] if at in more else [])])
         for at, line in enumerate(lines, 1)
     ]
-    said = _lines(more)
-    yield f"With {_BARRIER} behind {said}{without} {PROVEN}", changed
+    yield f"With {_BARRIER} behind {_lines(more)}{without} {PROVEN}", changed
 
 
 def _with_barriers_too(lines: list[str], foreign: list[int], solution: list[str]) -> Iterator[tuple[str, list[str]]]:
@@ -548,7 +547,7 @@ def code(line: str) -> str:
 def _sizes(solution: str) -> tuple[str, ...]:
     """What the lengths of rows and tiles are called: names in capitals that a product has. Of several that are the same
     number none: which is meant no trial tells."""
-    names = dict.fromkeys(re.findall(r"\* ([A-Z][A-Z\d_]*)\b", solution))
+    names = dict.fromkeys(re.findall(rf"\* ({_SIZE})\b", solution))
     numbers = integers.names_in(_without_comments(solution), {})
     often = Counter(numbers[name] for name in names if name in numbers)
     return tuple(name for name in names if name not in numbers or often[numbers[name]] == 1)
@@ -594,7 +593,7 @@ def _indices(line: str, _: tuple[str, ...]) -> Iterator[Change]:
 
 def _lengths(line: str, sizes: tuple[str, ...]) -> Iterator[Change]:
     """Another size as a factor."""
-    for match in re.finditer(r"(?<=\* )[A-Z][A-Z\d_]*\b|(?<=% )[A-Z][A-Z\d_]*\b|(?<=/ )[A-Z][A-Z\d_]*\b", line):
+    for match in re.finditer(rf"(?:(?<=\* )|(?<=% )|(?<=/ )){_SIZE}\b", line):
         for size in sizes:
             if size != match[0]:
                 yield match.start(), match.end(), size
